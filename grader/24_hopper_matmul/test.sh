@@ -1,7 +1,7 @@
 #!/bin/sh
-# test.sh: lesson 08's layer on lesson 24's product, solutions/24_hopper_matmul/layer: full marks from
-# lesson 08's own check; lesson 08's bits where blocks take a second tile; and of mistakes at the
-# barriers of the mask the CPU device finds each. nvcc compiles it without spills.
+# test.sh: lesson 08's layer on lesson 24's product, solutions/24_hopper_matmul/layer: full marks
+# from lesson 08's own check; lesson 08's bits where blocks take a second tile; and of mistakes at
+# the barriers of the mask the CPU device finds each. nvcc compiles it without spills.
 # usage: test.sh [OPTION...]    with options of the check: one grade and its report, nothing else
 # Lesson 08's kernels may not include what later lessons teach. So it is graded in a tree of links,
 # in which all headers are there from the first lesson on.
@@ -36,8 +36,8 @@ program() {
 sed 's/fused_linear(/mma_linear(/; s/fused_linear_backward/mma_linear_backward/' \
     solutions/08_fused_linear/fused_linear.cu >$out/mma_linear.cu
 expect "24: the layer and what compares it compile" program right $file
-# run NAME P: true if the bits are lesson 08's, and nothing is found. 136 tiles on 132 multiprocessors:
-# four blocks take a second one. N is a multiple of 4 and of no more.
+# run NAME P: true if the bits are lesson 08's, and nothing is found. 136 tiles on 132
+# multiprocessors: four blocks take a second one. N is a multiple of 4 and of no more.
 run() {
     CUDEV_WATCH=check timeout 100 "$out/$1" 20 34636 8 "$2" >"$out/$1.said" 2>&1 && ! grep FINDING "$out/$1.said"
 }
