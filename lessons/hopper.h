@@ -268,6 +268,22 @@ __device__ __forceinline__ void fence_proxy_async_global() {
     asm volatile("fence.proxy.async.global;" : : : "memory");
 }
 
+// ---- flags in global memory, between blocks -----------------------------------------------------
+
+// The value of a flag. If another thread's add_release() has made it, what that thread did before,
+// or knows of, comes before what this one does from here on. A __threadfence() on either side of
+// atomics does the same, and waits for more. PTX ISA: "ld", ".acquire"; Memory Consistency Model.
+__device__ __forceinline__ int load_acquire(const int* flag) {
+    int value;
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+    return value;
+}
+
+// Adds to a flag, behind all that this thread did, or knows of. PTX ISA: "red", ".release".
+__device__ __forceinline__ void add_release(int* flag, int more) {
+    asm volatile("red.release.gpu.global.add.s32 [%0], %1;" : : "l"(flag), "r"(more) : "memory");
+}
+
 #include "wgmma.h"
 
 // ---- matrices from registers to shared memory --------------------------------------------------
