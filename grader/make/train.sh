@@ -2,8 +2,8 @@
 # train.sh: what `make train` does: links the kernels of FROM= (exercises, where their answers are
 # right; else the solutions) into a program that trains a language model, and runs it. Your own
 # code: no sandbox.
-# usage: train.sh      with FROM (exercises), MODEL (tiny), STEPS, SEED, DEVICE in the environment, and OUT, the
-#        folder for checkpoint and curve (build/train)
+# usage: train.sh      with FROM (exercises), MODEL (tiny), STEPS, SEED, DEVICE in the environment, OUT, the folder
+#        for checkpoint and curve (build/train), GPUS, and NCCL, its library (what the loader finds)
 . grader/make/gpu.sh
 . grader/make/file.sh
 from=${FROM:-exercises} model=${MODEL:-tiny} out=build/train to=${OUT:-build/train}
@@ -29,10 +29,12 @@ case ${STEPS:-1} in
     exit 2
     ;;
 esac
-[ "${GPUS:-1}" = 1 ] || {
-    echo "GPUS=$GPUS: make train uses one GPU; several, with NCCL, are not there." >&2
+case ${GPUS:-1} in
+*[!0-9]* | 0* | ???*)
+    echo "GPUS=$GPUS is no number of GPUs from 1." >&2
     exit 2
-}
+    ;;
+esac
 device=${DEVICE:-}
 if [ "$device" = cpu ]; then
     :
@@ -114,12 +116,13 @@ wait
     exit 1
 }
 host=
-for name in main model text checkpoint curve; do host="$host $build/grader/train/$name-$device.o"; done
+for name in main model text checkpoint curve ranks reduce speed; do host="$host $build/grader/train/$name-$device.o"; done
 # shellcheck disable=SC2086  # the objects are words
 if [ "$device" = cuda ]; then
-    "$nvcc" $objects $host "$build/libgrader.a" -lcuda -lm -o "$out/$device/program" || exit 1
+    "$nvcc" $objects $host "$build/libgrader.a" -lcuda -ldl -lm -o "$out/$device/program" || exit 1
 else
-    g++ -no-pie $objects $host "$build/libgrader.a" "$build/libcpu.a" -lpthread -lm -o "$out/$device/program" || exit 1
+    # -rdynamic: what stands in for NCCL copies by this program's cudaMemcpy().
+    g++ -no-pie -rdynamic $objects $host "$build/libgrader.a" "$build/libcpu.a" -lpthread -ldl -lm -o "$out/$device/program" || exit 1
 fi
 
 # ---- the text: the prose of the lessons, without code, tables, pictures and comments
@@ -136,6 +139,9 @@ prose >"$out/text.$$" && mv "$out/text.$$" "$out/text" || exit 1
 set -- --model "$model" --text "$out/text" --out "$to"
 [ -z "$STEPS" ] || set -- "$@" --steps "$STEPS"
 [ -z "$SEED" ] || set -- "$@" --seed "$SEED"
+[ -z "$GPUS" ] || set -- "$@" --gpus "$GPUS"
+[ "$device" != cpu ] || nccl=$build/train/libnccl-cpu.so # several processes, a CPU device each
+[ -z "${NCCL:-${nccl:-}}" ] || set -- "$@" --nccl "${NCCL:-$nccl}"
 "$out/$device/program" "$@"
 status=$?
 [ "$status" = 0 ] || exit "$status"
