@@ -19,6 +19,9 @@
 #include "train/reduce.h"
 #include "train/speed.h"
 #include "train/text.h"
+#ifdef CPU_DEVICE
+#include "cpu/include/cudev.h"
+#endif
 
 enum {
     LOOKS = 10,         // at the held-out text, in a training
@@ -122,6 +125,9 @@ static int divide(struct training* t) {
 }
 
 static int begin(struct training* t) {
+#ifdef CPU_DEVICE
+    cudev_leave_open();  // a training launches small kernels a hundred thousand times
+#endif
     if (text_read(&t->text, t->o.text, t->size.N) != 0) return 1;
     if (reducer_begin(&t->reducer, &t->ranks, t->o.nccl) != COURSE_OK) return 2;
     int status = model_begin(&t->model, &t->size, t->o.seed, t->reducer);
