@@ -79,20 +79,31 @@ done
 include="-Igrader -Ilessons${hopper:+ -DTRAIN_WITH_HOPPER}"
 for lesson in $lessons; do include="$include -Ilessons/$lesson"; done
 
+# is_fresh OBJECT SOURCE: is it newer than its source, the headers that it included (OBJECT.d, as the
+# compiler wrote it), and what made it? A header that is gone is told by find, and counts as new.
+is_fresh() {
+    [ -e "$1" ] && [ -e "$1.d" ] || return 1
+    made_by="grader/make/train.sh"
+    [ "$device" = cuda ] || made_by="$made_by grader/cpu/cxxflags $build/cpu/rewrite"
+    # shellcheck disable=SC2046,SC2086  # one word each
+    [ -z "$(find "$2" $made_by $(sed 's/^[^:]*://; s/\\$//' "$1.d") -newer "$1" -print 2>&1)" ]
+}
+
 # object FILE OBJECT FLAG...: compiles a .cu for the device, unless that was done.
 object() {
     source=$1 object=$2
     shift 2
-    [ ! -e "$object" ] || [ -n "$(find "$source" lessons grader/train grader/make/train.sh -newer "$object" -print -quit)" ] || return 0
+    ! is_fresh "$object" "$source" || return 0
+    echo "Compiles $source"
     if [ "$device" = cuda ]; then
         # shellcheck disable=SC2086  # the flags are words
         "$nvcc" -O3 -std=c++17 -gencode "arch=compute_$compute,code=sm_$compute" "$@" $include \
-            -c "$source" -o "$object"
+            -MMD -MF "$object.d" -c "$source" -o "$object"
     else
         "$build/cpu/rewrite" "$source" "${object%.o}.cpp" "$source" || return 1
         # shellcheck disable=SC2046,SC2086  # the flags are words
         g++ $(cat grader/cpu/cxxflags) "$@" $include -Igrader/cpu/include \
-            -c "${object%.o}.cpp" -o "$object"
+            -MMD -MF "$object.d" -c "${object%.o}.cpp" -o "$object"
     fi
 }
 
