@@ -79,8 +79,9 @@ done
 include="-Igrader -Ilessons${hopper:+ -DTRAIN_WITH_HOPPER}"
 for lesson in $lessons; do include="$include -Ilessons/$lesson"; done
 
-# is_fresh OBJECT SOURCE: is it newer than its source, the headers that it included (OBJECT.d, as the
-# compiler wrote it), and what made it? A header that is gone is told by find, and counts as new.
+# is_fresh OBJECT SOURCE: is it newer than its source, the headers that it included (OBJECT.d, as
+# the compiler wrote it), and what made it? A header that is gone is told by find, and counts as
+# new.
 is_fresh() {
     [ -e "$1" ] && [ -e "$1.d" ] || return 1
     made_by="grader/make/train.sh"

@@ -1,5 +1,6 @@
 // main.c: what `make train` runs: trains a model on a text, and has it write some.
-// usage: program --model NAME --text FILE --out FOLDER [--steps N] [--seed N] [--gpus N] [--nccl FILE]
+// usage: program --model NAME --text FILE --out FOLDER [--steps N] [--seed N] [--gpus N]
+//        [--nccl FILE]
 #include <cuda_runtime_api.h>
 #include <errno.h>
 #include <math.h>

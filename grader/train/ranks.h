@@ -21,8 +21,8 @@ struct ranks {
     struct ranks_shared* shared;  // NULL if count is 1
 };
 
-// Makes `count` processes of this one, before any call of CUDA. Returns 0 in each of them, or -1 and
-// a message on stderr. The process that called does not return: it waits for them and ends with
+// Makes `count` processes of this one, before any call of CUDA. Returns 0 in each of them, or -1
+// and a message on stderr. The process that called does not return: it waits for them and ends with
 // rank 0's exit status, or with 1 and a message if one of them failed. A rank ends with 0, or with
 // 128 + signal if it was interrupted, else it has failed, and the others are killed: they would
 // wait for it for ever. SIGINT and SIGTERM are passed on to all of them.

@@ -19,16 +19,17 @@ int reducer_begin(struct reducer** made, const struct ranks* ranks, const char* 
 // Frees all of it, also after an error. NULL is fine, here and below.
 void reducer_end(struct reducer* r);
 
-// An array in device memory: bf16, or float.
+// An array in device memory, `count` elements.
 struct reduced {
     void* array_gpu;
     int64_t count;
 };
 
-// Takes the mean over all ranks of each array, in place. It starts when what the default stream has
-// been given so far is done, on a stream of its own, behind those before it: the default stream does not wait, and
-// nothing that it is given before reducer_wait() may touch these arrays. Every rank calls it with the
-// same counts in the same order. Returns an enum course_status, after a message on stderr.
+// Takes the mean over all ranks of each array, in place: on a stream of its own, behind the means
+// before it, when what the default stream has been given so far is done. The default stream does
+// not wait: nothing that it is given before reducer_wait() may touch these arrays. Every rank calls
+// it with the same counts in the same order. Returns an enum course_status, after a message on
+// stderr. The first is for arrays of bf16.
 int reducer_mean(struct reducer* r, const struct reduced* arrays, int count);
 int reducer_mean_floats(struct reducer* r, float* array_gpu, int64_t count);
 

@@ -21,9 +21,9 @@ void speed_add(struct speed* speed, double seconds);
 // kernels, unless it is alone. NaN without a step.
 double speed_median(const struct speed* speed);
 
-// A line for `make plots`: model, GPUS=, texts and tokens of a step, milliseconds of a step and
-// their spread, tokens a second, the losses in the end, and which machine. Environment: BENCH_DRIVER, the
-// driver. Returns 0, or -1 and a message on stderr.
+// A line for `make plots`: model, GPUS=, texts of a step and tokens of a text, milliseconds of a
+// step (median, 10 % and 90 %), tokens a second, the losses in the end, and which machine.
+// Environment: BENCH_DRIVER, the driver. Returns 0, or -1 and a message on stderr.
 int speed_write(const char* path, const struct speed* speed, const struct run_state* s, int gpus,
                 int texts, int N);
 
