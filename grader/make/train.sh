@@ -46,6 +46,8 @@ elif [ "$device" = cuda ]; then
 else
     device=cpu
 fi
+[ "$device" = cuda ] || [ "$model" = tiny ] ||
+    echo "MODEL=$model is for a GPU: here a step takes minutes, and what it writes in the end takes hours."
 # Lessons 24 to 26 are compiled for Hopper GPUs alone. The CPU device poses as one.
 hopper=yes
 [ "$device" = cpu ] || [ "$compute" = 90a ] || hopper=

@@ -13,7 +13,8 @@ struct reducer;
 
 // Takes the GPU of this rank for this process, and meets the other ranks. `library` is NCCL's file
 // or the name that the loader looks for; the CPU device has one of its own, nccl_cpu.c. Puts NULL
-// into *made if there is one rank. Returns an enum course_status, after a message on stderr.
+// into *made if there is one rank. Returns an enum course_status, after a message on stderr if that
+// is not COURSE_OK.
 int reducer_begin(struct reducer** made, const struct ranks* ranks, const char* library);
 
 // Frees all of it, also after an error. NULL is fine, here and below.
