@@ -85,6 +85,10 @@ on_two() {
 }
 expect "train: what one GPU began goes on with two" on_two
 
+# ranks_of PID: the processes that it watches
+ranks_of() {
+    awk -v parent="$1" '/^PPid:/ && $2 == parent { split(FILENAME, part, "/"); print part[3] }' /proc/[0-9]*/status 2>/dev/null
+}
 # A process is killed while the others wait for it.
 killed() {
     mkdir -p "$dir/killed"
@@ -92,11 +96,12 @@ killed() {
         --nccl build/train/libnccl-cpu.so >"$dir/said" 2>&1 &
     watcher=$!
     while ! grep -q '^ *1 ' "$dir/said" && kill -0 $watcher; do sleep 0.1; done
-    ranks=$(pgrep -P $watcher)
+    ranks=$(ranks_of $watcher)
     kill -KILL "${ranks##*
 }"
     wait $watcher
-    [ $? = 1 ] && grep -q 'was ended by signal 9' "$dir/said" && ! pgrep -P "$watcher"
+    [ $? = 1 ] && grep -q 'was ended by signal 9' "$dir/said" || return 1
+    for rank in $ranks; do ! kill -0 "$rank" 2>/dev/null || return 1; done
 }
 expect "train: a process that dies ends the others, with a message" killed
 interrupted_two() {

@@ -160,7 +160,8 @@ def train(name, text, steps, seed, compiled):
     layers, C, H, N, B, V, lr, embedding = SIZES[name]
     device = "cuda" if torch.cuda.is_available() else "cpu"
     wait = torch.cuda.synchronize if device == "cuda" else lambda: None
-    model = GPT(layers, C, H, N, V).to(device)
+    with torch.device(device):
+        model = GPT(layers, C, H, N, V)
     model.draw(seed, embedding)
     decayed = [p for p in model.parameters() if p.dim() >= 2]
     others = [p for p in model.parameters() if p.dim() < 2]
