@@ -152,8 +152,8 @@ static void end(struct training* t) {
     free(s->losses), free(s->held_out), free(s->w), free(s->mean), free(s->square);
     free(t->tokens), free(t->labels);
     speed_end(&t->speed);
+    reducer_end(t->reducer);  // it may still use the model's arrays
     model_end(t->model);
-    reducer_end(t->reducer);
     text_free(&t->text);
 }
 
