@@ -1,8 +1,8 @@
 // late.c: a test of when `make train` reads and writes gradients. Linked into its program for the
 // CPU device, whose streams carry nothing, it makes means over the GPUs as late as they may come:
-// when the default stream waits for them. A program that forgets to wait goes on with the gradients of
-// one GPU, and its ranks end with other parameters; one that asks for a mean of what the stream has
-// not waited for ends here.
+// when the default stream waits for them. A program that forgets to wait goes on with the gradients
+// of one GPU, and its ranks end with other parameters; one that asks for a mean of what the stream
+// has not waited for ends here.
 //
 // What the linker puts in the place of CUDA's calls: -Wl,--wrap=cudev_launch,--wrap=dlsym,
 // --wrap=cudaEventRecord,--wrap=cudaStreamWaitEvent,--wrap=cudaStreamSynchronize
