@@ -1,13 +1,19 @@
 #!/bin/sh
 # test.sh: what lesson 29 has to prove beside its grade: `make train` learns, what is interrupted
-# goes on with the same bits, and what is no checkpoint of this training is not taken for one.
+# goes on with the same bits, and what is no checkpoint of this training is not taken for one; and
+# that several GPUs train as one does.
 # usage: test.sh
 . grader/test/tell.sh
 dir=$(mktemp -d "${TMPDIR:-/tmp}/train.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
+for lesson in 01_vector_add 29_train_gpt; do
+    begin="begin in line $(grep -n 'your code goes here' "exercises/$lesson/${lesson#*_}.cu" | sed 's/:.*//; q')"
+    expect "$lesson: the stub's grade says where to begin" sh -c "
+        '$build/grader/$lesson/check' 'exercises/$lesson/${lesson#*_}.cu' --device cpu --seed 1 | grep -q ': $begin,'"
+done
 STEPS=3 FROM=solutions MODEL=tiny DEVICE=cpu OUT=$dir/whole
 export STEPS FROM MODEL DEVICE OUT
-unset SEED GPUS MAKEFLAGS MAKELEVEL
+unset SEED GPUS NCCL MAKEFLAGS MAKELEVEL
 expect "train: a model is trained and writes text" sh -c "make -s train >'$dir/said' 2>&1 && grep -q '^It writes:' '$dir/said'"
 # shellcheck disable=SC2016  # the $ are awk's
 expect "train: the loss falls" awk -F, '
