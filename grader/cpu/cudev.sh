@@ -216,7 +216,11 @@ compile_all() {
     # the device's flags, less what only serves to teach
     base=$(sed 's/-Wall//; s/-Wno-[a-z-]*//g; s/-Werror=vla//; s/-include cuda_runtime.h//' \
         "${flags}cxxflags${watch:+-watched}")
-    include='' mirrors='' objects='' count=0
+    include='' mirrors='' objects='' count=0 heap=''
+    for pair in malloc=malloc free=free _Znwm=new _Znam=new_array _ZdlPv=delete _ZdaPv=delete_array \
+        _ZdlPvm=delete_sized _ZdaPvm=delete_array_sized; do
+        heap="$heap --redefine-sym ${pair%%=*}=cudev_any_${pair#*=}"
+    done
     for folder in $headers; do include="$include-I$(quoted "$folder")"; done
     eval "set -- $places"
     for folder; do
@@ -240,6 +244,8 @@ compile_all() {
         eval "$compiler $use $include -Wno-unknown-pragmas -Wno-psabi $front -I$(quoted "$work/cuda") \
             $mirrors -iquote $(quoted "$(dirname "$path")") $options -x $language \
             -c $(quoted "$work/root$path") -o $(quoted "$work/$count.o")" || exit 1
+        # what a kernel allocates comes from a heap of the device
+        [ $language != c++ ] || [ -z "$front" ] || "${OBJCOPY:-objcopy}" $heap "$work/$count.o" || exit 1
         objects="$objects$(quoted "$work/$count.o")"
     done
 }

@@ -28,6 +28,35 @@ static size_t expression_start(size_t last) {
     }
 }
 
+// `<< <` or `>> >` at i, as some formatters write launches: three signs, the first two together.
+static bool is_apart(size_t i, const char* sign) {
+    return is(i, sign) && is(i + 1, sign) && tokens[i + 2].kind == SPACE && is(i + 3, sign);
+}
+
+static void join(size_t i, const char* signs) {
+    tokens[i].text = signs;
+    tokens[i].length = 3;
+    for (size_t k = i + 1; k <= i + 3; k += 2) {
+        tokens[k].kind = SPACE;
+        tokens[k].length = 0;
+    }
+}
+
+void join_launches(void) {
+    for (size_t i = 0; tokens[i].kind != END; i++) {
+        if (is_apart(i, "<")) join(i, "<<<");
+        if (!is(i, "<<<")) continue;
+        int depth = 0;
+        for (size_t k = next(i); tokens[k].kind != END && !is(k, ";"); k = next(k)) {
+            depth += opens(k) - closes(k);
+            if (depth < 0 || (depth == 0 && is(k, ">>>"))) break;
+            if (depth > 0 || !is_apart(k, ">") || !is(next(k + 3), "(")) continue;
+            join(k, ">>>");
+            break;
+        }
+    }
+}
+
 // Is a variable of this name declared anywhere: kernel* f = ..., void (*f)(int), type f = ...,
 // decltype(&kernel) f = ...?
 static bool is_declared_as_variable(size_t name) {

@@ -53,6 +53,24 @@ static void scale(int* p, int n, int threads) {
     scale<int><<<1, threads, threads * sizeof(int)>>>(p, n);
 }
 
+// A constant whose value is a product is no variable.
+constexpr int ROWS = 3, COLUMNS = 5, CELLS = ROWS * COLUMNS;
+const int TWICE = 2 * CELLS;
+template <int n> __global__ void add_constants(int* p) {
+    *p += n + CELLS + TWICE;
+}
+
+// Launches as some formatters leave them, which nvcc takes.
+// clang-format off
+template <class T> struct box { T x; };
+static void launches_apart(int* p) {
+    add_constants<1> << <1, 1 >> > (p);
+    add_constants<2><< <dim3(box<box<int>>{}.x.x + 1), 1,
+        0 >> >(p);
+    add_constants<4><<<1, 1>> >(p);
+}
+// clang-format on
+
 static int calls;
 static void CUDART_CB called(cudaStream_t, cudaError_t status, void* data) {
     calls += status == cudaSuccess ? *(int*)data : 100;
@@ -111,6 +129,8 @@ int main() {
     cudaDeviceProp properties;
     checkCudaErrors(cudaGetDeviceProperties(&properties, 0));
     CHECK(properties.unifiedAddressing && !properties.cooperativeLaunch);
+    launches_apart(p);
+    CHECK(cudaThreadSynchronize() == cudaSuccess && int_at(p, 0) == 7 + 3 * 45);
     asserts<<<1, 64>>>(60);
     CHECK(cudaDeviceSynchronize() == cudaErrorAssert);
     return failures != 0;
