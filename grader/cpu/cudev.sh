@@ -257,6 +257,8 @@ link_all() { # link_all PROGRAM
     grep -o 'undefined reference to .*' "$work/said" | sort -u | sed 's/^/cudev: /' >&2
     grep -v 'undefined reference\|in function\|ld returned' "$work/said" >&2
     ! grep -q "undefined reference to .omp_" "$work/said" || fail "these are OpenMP's: add -fopenmp"
+    ! grep -q "multiple definition of" "$work/said" ||
+        fail "the program does not link: these stand in two of the files; leave one out that another one includes"
     fail "the program does not link: name the files that define these, or a library (-l)"
 }
 

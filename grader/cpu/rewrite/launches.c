@@ -71,6 +71,21 @@ static bool is_declared_as_variable(size_t name) {
     return false;
 }
 
+// The arguments behind the ( that are a bare 0 or NULL: a kernel's pointer is made of them, but not of
+// an int that has the value 0. Each becomes ::cudev::zero(). Returns whether there are any.
+static bool rewrite_zeros(size_t open) {
+    bool any = false;
+    size_t close = matching(open);
+    for (size_t i = next(open); i < close; i = next(i)) {
+        if (opens(i)) i = matching(i);
+        if (!is_one_of(i, "0 NULL") || !is_one_of(previous(i), "( ,") || !is_one_of(next(i), ") ,"))
+            continue;
+        replace(i, "::cudev::zero()");
+        any = true;
+    }
+    return any;
+}
+
 void rewrite_launch(size_t open, bool in_define) {
     size_t last = previous(open);
     if (last == open) fail(tokens[open].line, "<<< must follow the name of a kernel");
@@ -103,6 +118,7 @@ void rewrite_launch(size_t open, bool in_define) {
     // template whose arguments the call says: that is no value.
     bool value = !in_define && !known && !named_at(last) &&
                  (is_one_of(last, ") ]") || is_declared_as_variable(last));
+    const bool zeros = !known && rewrite_zeros(next(close));
     const char* called = known ? ")>::at("
                          : value
                              ? ")](auto... cudev_arguments) { cudev_kernel(cudev_arguments...); }, "
@@ -115,11 +131,17 @@ void rewrite_launch(size_t open, bool in_define) {
             known ? "(const void*)(" : "nullptr", known ? kernel.data : "", known ? ")" : "",
             cluster_of(last));
     replace(close, known ? "))" : ")}");
-    replace(first, "%s%.*s",
-            known   ? "::cudev::known<("
-            : value ? "::cudev::deduced{[cudev_kernel = ("
-                    : "::cudev::deduced{[=](auto... cudev_arguments) { ",
-            (int)tokens[first].length, tokens[first].text);
+    if (zeros && !value)
+        replace(first,
+                "::cudev::deduced_of_zeros{[=](auto... cudev_arguments) -> "
+                "decltype(%s(cudev_arguments...)) { %.*s",
+                kernel.data, (int)tokens[first].length, tokens[first].text);
+    else
+        replace(first, "%s%.*s",
+                known   ? "::cudev::known<("
+                : value ? "::cudev::deduced{[cudev_kernel = ("
+                        : "::cudev::deduced{[=](auto... cudev_arguments) { ",
+                (int)tokens[first].length, tokens[first].text);
     free(kernel.data);
     free(shown.data);
 }

@@ -90,7 +90,10 @@ static void add_dynamic(struct text* out, struct text* type, size_t name, size_t
 
 static void add_static(struct text* out, struct text* type, size_t first, size_t name, size_t end,
                        const char* align) {
-    add(out, "auto& ");
+    // a variable keeps the words of its type: in a template the compiler looks up members by them
+    bool plain = first == name && next(name) == end && !strchr(type->data, '{');
+    add(out, plain ? type->data : "auto");
+    add(out, "& ");
     add_bytes(out, tokens[name].text, tokens[name].length);
     add(out, " = *[] { typedef ");
     add(out, type->data);

@@ -11,6 +11,10 @@
 #include <string.h>
 #include <time.h>
 #include <limits.h>
+#ifdef __cplusplus
+#include <new>
+#include <utility>
+#endif
 
 #include "cuda_runtime.h"
 
