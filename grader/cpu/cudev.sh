@@ -251,6 +251,7 @@ compile_all() {
             $mirrors -iquote $(quoted "$(dirname "$path")") $options -x $language \
             -c $(quoted "$work/root$path") -o $(quoted "$work/$count.o")" || exit 1
         # what a kernel allocates comes from a heap of the device
+        # shellcheck disable=SC2086  # words
         [ $language != c++ ] || [ -z "$front" ] || "${OBJCOPY:-objcopy}" $heap "$work/$count.o" || exit 1
         objects="$objects$(quoted "$work/$count.o")"
     done

@@ -15,8 +15,8 @@ static inline bool cudev_shares(const void* p, size_t bytes) {
 // Is told of each finding that is printed.
 void cudev_any_found(void) __attribute__((weak));
 
-// Do these bytes lie in the heap of kernels, from which malloc() and new take? Kernels may use them,
-// and copies may not.
+// Do these bytes lie in the heap of kernels, from which malloc() and new take? Kernels may use
+// them, and copies may not.
 bool cudev_any_heap(const void* p, size_t bytes) __attribute__((weak));
 static inline bool cudev_in_heap(const void* p, size_t bytes) {
     return cudev_any_heap && cudev_any_heap(p, bytes);

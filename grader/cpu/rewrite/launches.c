@@ -71,8 +71,8 @@ static bool is_declared_as_variable(size_t name) {
     return false;
 }
 
-// The arguments behind the ( that are a bare 0 or NULL: a kernel's pointer is made of them, but not of
-// an int that has the value 0. Each becomes ::cudev::zero(). Returns whether there are any.
+// The arguments behind the ( that are a bare 0 or NULL: a kernel's pointer is made of them, but not
+// of an int that has the value 0. Each becomes ::cudev::zero(). Returns whether there are any.
 static bool rewrite_zeros(size_t open) {
     bool any = false;
     size_t close = matching(open);

@@ -13,8 +13,9 @@ __device__ node* lists[64];
 
 __global__ void push(int values) {
     for (int i = 0; i < values; i++) {
-        node* n = i % 2 ? new node : (node*)malloc(sizeof(node));
-        n->value = (int)threadIdx.x + i;
+        int value = (int)threadIdx.x + i;
+        node* n = value % 2 ? new node : (node*)malloc(sizeof(node));
+        n->value = value;
         n->next = lists[threadIdx.x];
         lists[threadIdx.x] = n;
     }
@@ -24,8 +25,10 @@ __global__ void pop(int* sums) {
     while (node* n = lists[threadIdx.x]) {
         sum += n->value;
         lists[threadIdx.x] = n->next;
-        if (n->value % 2) delete n;
-        else free(n);
+        if (n->value % 2)
+            delete n;
+        else
+            free(n);
     }
     sums[threadIdx.x] = sum;
 }
@@ -62,8 +65,10 @@ struct square : shape {
 };
 __global__ void make_shapes(void* memory, shape** shapes) {
     void* at = (char*)memory + threadIdx.x * sizeof(square);
-    if (threadIdx.x % 2) shapes[threadIdx.x] = new (at) square((float)threadIdx.x);
-    else shapes[threadIdx.x] = new shape((float)threadIdx.x);
+    if (threadIdx.x % 2)
+        shapes[threadIdx.x] = new (at) square((float)threadIdx.x);
+    else
+        shapes[threadIdx.x] = new shape((float)threadIdx.x);
 }
 __global__ void areas(shape** shapes, float* out) {
     out[threadIdx.x] = shapes[threadIdx.x]->area();
