@@ -30,7 +30,10 @@
 #define CUDEV_MANAGED __attribute__((section("cudev_managed")))
 
 #include "cudev/any_api.h"
-#if defined(__cplusplus) && !defined(CUDEV_HOST)
+#ifdef __cplusplus
+#include "cudev/channels.h"
+#ifndef CUDEV_HOST
 #include "cudev/textures.h"
+#endif
 #endif
 #endif

@@ -86,6 +86,8 @@ static void zeros(int* p) {
     windows<64><<<1, 64>>>(p);
     CHECK(int_at(p, 7) == 4 && int_at(p, 8) == 17);
     for (int n : {1, 2}) CHECK(n < 3);
+    shares_of_file<<<1, 64>>>(p);
+    CHECK(int_at(p, 1) == 8 + 3 * 62 + 63);
 }
 
 static int calls;

@@ -34,6 +34,21 @@ template <class T> __global__ void set_to(T* p, int n, T value) {
     if ((int)threadIdx.x < n) p[threadIdx.x] = value;
 }
 
+// Arrays of the block outside of any kernel.
+__shared__ float grid_of_file[8][9];
+static __shared__ int list_of_file[64], ends_of_file[2];
+static __device__ int element_of(const int* list, int i) {
+    return list[i];
+}
+static __global__ void shares_of_file(int* out) {
+    int t = threadIdx.x, x = t % 8, y = t / 8;
+    grid_of_file[y][x] = (float)t;
+    list_of_file[t] = 3 * t;
+    if (t % 63 == 0) ends_of_file[t / 63] = t;
+    __syncthreads();
+    out[t] = (int)grid_of_file[x][y] + element_of(list_of_file, 63 - t) + ends_of_file[1];
+}
+
 // A class whose object lies in shared memory, and which calls its own templates.
 template <int width> class window {
     int data[width];
