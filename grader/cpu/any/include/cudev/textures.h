@@ -3,8 +3,6 @@
 #ifndef CUDEV_ANY_TEXTURES_H
 #define CUDEV_ANY_TEXTURES_H
 
-#include "cudev/channels.h"
-
 namespace cudev {
 
 template <size_t bytes> struct raw { unsigned char byte[bytes]; };
