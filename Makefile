@@ -194,10 +194,13 @@ whole:
 RUN_ANY = $(B)/cpu/rewrite $(B)/cpu/libcudev.a
 run: export CUDEV_BUILD = $(B)
 run:
+	@sh grader/make/ready.sh any
 	@flock build/.lock $(MAKE) -s --no-print-directory $(RUN_ANY)
 	@sh grader/make/run.sh
 
-install-cpu: $(RUN_ANY)
+install-cpu:
+	@sh grader/make/ready.sh any
+	@flock build/.lock $(MAKE) -s --no-print-directory $(RUN_ANY)
 	@sh grader/make/install_cpu.sh $(B) '$(PREFIX)'
 
 # ---- students
