@@ -3,13 +3,9 @@
 //     Z = X W^T + bias        Y = dropout(f(Z))        dZ = f'(Z) * dropout(dY)
 //
 // The product and its ring of stages are hopper_tile.h's, Philox, GELU and the backward pass are
-// epilogue.h's. New here is what a consumer does with its sums, and who makes the mask, which
-// depends on no sum: three warps that have nothing to do, the producer's neighbours, make the mask
-// of a tile while the consumers multiply.
+// epilogue.h's. New here is what a consumer does with its sums:
 //
-//     makers     wait kept_empty  128 x 256 bits by Philox;     arrive at kept_full
-//     consumers  multiply         wait kept_full, take 4 words; arrive at kept_empty
-//                                 bias, f, mask, bf16 --stmatrix--> shared memory --> Y
+//     the bits of its mask by Philox; bias, f, mask, bf16 --stmatrix--> shared memory --> Y
 //
 // Graded by lesson 08's check, timed in its bench: grader/24_hopper_matmul/test.sh.
 #include "fused_linear.h"
@@ -23,21 +19,10 @@
 
 enum {
     BLOCK_N = 256,            // columns of a block's tile
-    MAKERS = WARPGROUP - 32,  // threads that make the mask
     LANE_COLS = 4,            // lanes that share the columns of a row: 8 j + 2 t, 8 j + 2 t + 1
     EIGHTS = BLOCK_N / 8,     // j
     WORDS = 2 * EIGHTS / 32,  // of a lane's bits of a row, two for each j
     STORED = 32 * QUAD,       // elements of a row that a warp stores at once
-};
-
-// Which elements of a tile are kept: of row i and lane t, word w has the bits of j = 16 w ...
-// 16 w + 15, the lowest first.
-typedef unsigned kept_row[LANE_COLS][WORDS];
-
-struct layer_smem {
-    struct block_smem<BLOCK_N> product;  // its C is where rows of Z and Y are put together
-    __align__(16) kept_row kept[BLOCK_M];
-    mbarrier kept_full, kept_empty;
 };
 
 // What follows the product.
@@ -49,26 +34,27 @@ struct layer {
 
 // ---- the mask
 
-// The bits of the tile that begins at row0, col0. A maker takes one half of a row's lanes: a call
-// of Philox has the four neighbours of lanes 2 half and 2 half + 1.             (lesson 08, eq. 5)
-__device__ __forceinline__ void make_mask(kept_row kept[BLOCK_M], int row0, int col0, int N,
+// Which of a lane's sums are kept: of its rows row and row + 8, word w has the bits of j = 16 w ...
+// 16 w + 15, two each, the lowest first. A call of Philox has the four neighbours of two lanes: the
+// even one makes both lanes' bits of the first row, the odd one those of the second, and they
+// exchange what is the other's.                                                 (lesson 08, eq. 5)
+__device__ __forceinline__ void make_mask(unsigned kept[2][WORDS], int row, int col0, int N,
                                           const struct dropout& dropout) {
-    for (int i = threadIdx.x - 32; i < BLOCK_M * 2; i += MAKERS) {
-        int row = i / 2, half = i % 2;
-        int64_t quad = ((int64_t)(row0 + row) * N + col0) / QUAD + half;
-        for (int w = 0; w < WORDS; w++) {
-            unsigned left = 0, right = 0;
-#pragma unroll 2
-            for (int j = 0; j < 16; j++, quad += 8 / QUAD) {
-                unsigned word[QUAD], bit[QUAD];
-                philox(word, (uint64_t)quad, dropout.offset, dropout.keys);
-                for (int e = 0; e < QUAD; e++) bit[e] = word[e] > dropout.limit;
-                left = left >> 2 | bit[0] << 30 | bit[1] << 31;
-                right = right >> 2 | bit[2] << 30 | bit[3] << 31;
-            }
-            kept[row][2 * half][w] = left;
-            kept[row][2 * half + 1][w] = right;
+    int t = threadIdx.x % LANE_COLS, odd = t % 2;
+    int64_t quad = ((int64_t)(row + 8 * odd) * N + col0) / QUAD + t / 2;
+    for (int w = 0; w < WORDS; w++) {
+        unsigned left = 0, right = 0;
+#pragma unroll 4
+        for (int j = 0; j < 16; j++, quad += 8 / QUAD) {
+            unsigned word[QUAD], bit[QUAD];
+            philox(word, (uint64_t)quad, dropout.offset, dropout.keys);
+            for (int e = 0; e < QUAD; e++) bit[e] = word[e] > dropout.limit;
+            left = left >> 2 | bit[0] << 30 | bit[1] << 31;
+            right = right >> 2 | bit[2] << 30 | bit[3] << 31;
         }
+        unsigned got = __shfl_xor_sync(0xffffffff, odd ? left : right, 1);
+        kept[0][w] = odd ? got : left;
+        kept[1][w] = odd ? right : got;
     }
 }
 
@@ -132,21 +118,14 @@ __device__ __forceinline__ void store_rows(bf16* out, const bf16 (*smem)[WARP_RO
 
 // The hook: all that follows the product, for a warp's 16 rows from row0 on.
 template <int f>
-__device__ __forceinline__ void finish_rows(struct layer_smem& smem, const float sums[BLOCK_N / 2],
-                                            const struct product& p, const struct layer& l,
-                                            int row0, int col0, int first, int phase) {
+__device__ __forceinline__ void finish_rows(bf16 rows[][WARP_ROWS * PANEL],
+                                            const float sums[BLOCK_N / 2], const struct product& p,
+                                            const struct layer& l, int row0, int col0) {
     int lane = threadIdx.x % 32, g = lane / LANE_COLS, t = lane % LANE_COLS;
-    bf16(*rows)[WARP_ROWS * PANEL] = smem.product.C[first / WARP_ROWS];
     const bf16* bias = l.bias + col0 + 2 * t;
     int left = p.N - col0 - 2 * t;
     unsigned kept[2][WORDS] = {{~0u, ~0u}, {~0u, ~0u}};
-    if (l.dropout.any) {
-        mbarrier_wait(&smem.kept_full, phase);  // the mask of this tile is there
-        for (int r = 0; r < 2; r++)
-            for (int w = 0; w < WORDS; w++) kept[r][w] = smem.kept[first + g + 8 * r][t][w];
-        __syncwarp();  // all lanes have their bits -> the makers may write the next ones
-        if (lane == 0) mbarrier_arrive(&smem.kept_empty);
-    }
+    if (l.dropout.any) make_mask(kept, row0 + g, col0, p.N, l.dropout);
     if (l.Z) {
         put_rows<f, false>(rows, sums, bias, left, kept, 1.0f);
         store_rows(l.Z, rows, row0, col0, p.M, p.N);
@@ -162,39 +141,29 @@ template <int f>
 __global__ void __launch_bounds__(THREADS, 1)
     fused_linear_kernel(const __grid_constant__ struct product p, const struct layer l) {
     extern __shared__ __align__(1024) unsigned char memory[];
-    struct layer_smem& smem = *(struct layer_smem*)memory;
-    struct block_smem<BLOCK_N>& ring = smem.product;
-    const int STAGES = ring.STAGES, tiles = CEIL_DIV(p.M, BLOCK_M) * CEIL_DIV(p.N, BLOCK_N);
+    struct block_smem<BLOCK_N>& smem = *(struct block_smem<BLOCK_N>*)memory;
+    const int STAGES = smem.STAGES, tiles = CEIL_DIV(p.M, BLOCK_M) * CEIL_DIV(p.N, BLOCK_N);
     // The same number in all lanes, and the compiler knows it.
     int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), warpgroup = warp / 4;
 
     if (threadIdx.x == 0) {
         for (int s = 0; s < STAGES; s++) {
-            mbarrier_init(&ring.full[s], 1);           // the producer, and the bytes
-            mbarrier_init(&ring.empty[s], CONSUMERS);  // a thread of each
+            mbarrier_init(&smem.full[s], 1);           // the producer, and the bytes
+            mbarrier_init(&smem.empty[s], CONSUMERS);  // a thread of each
         }
-        mbarrier_init(&smem.kept_full, MAKERS);
-        mbarrier_init(&smem.kept_empty, CONSUMERS * 4);  // a lane of each warp
         fence_mbarrier_init();
     }
     __syncthreads();  // the barriers are there before anybody uses them
 
-    int row0, col0, s = 0, phase = 0, round = 0;  // phase of the ring; of the mask: round % 2
+    int row0, col0, s = 0, phase = 0;
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
-        if (warp > 0 && !l.dropout.any) return;
-        for (int t = blockIdx.x; t < tiles; t += gridDim.x, round ^= 1) {
+        if (threadIdx.x != 0) return;
+        for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
             place_tile<BLOCK_N>(&row0, &col0, t, p);
-            if (warp > 0) {
-                mbarrier_wait(&smem.kept_empty, round ^ 1);  // the consumers have the one before
-                make_mask(smem.kept, row0, col0, p.N, l.dropout);
-                mbarrier_arrive(&smem.kept_full);
-                continue;
-            }
-            if (threadIdx.x != 0) return;
             for (int k = 0; k < CEIL_DIV(p.K, BLOCK_K); k++) {
-                mbarrier_wait(&ring.empty[s], phase ^ 1);  // both consumers have read the stage
-                load_stage<K_MAJOR, K_MAJOR, BLOCK_N>(&ring.stages[s], &ring.full[s], p, row0, col0,
+                mbarrier_wait(&smem.empty[s], phase ^ 1);  // both consumers have read the stage
+                load_stage<K_MAJOR, K_MAJOR, BLOCK_N>(&smem.stages[s], &smem.full[s], p, row0, col0,
                                                       k * BLOCK_K);
                 if (++s == STAGES) s = 0, phase ^= 1;
             }
@@ -205,19 +174,19 @@ __global__ void __launch_bounds__(THREADS, 1)
     setmaxnreg_inc<CONSUMER_REGISTERS>();
     int consumer = warpgroup - 1;
     float sums[BLOCK_N / 2] = {};  // with K = 0 they stay 0
-    for (int t = blockIdx.x; t < tiles; t += gridDim.x, round ^= 1) {
+    for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
         for (int k = 0; k < CEIL_DIV(p.K, BLOCK_K); k++) {
-            mbarrier_wait(&ring.full[s], phase);  // X and W are here
-            multiply<K_MAJOR, K_MAJOR, BLOCK_N>(sums, &ring.stages[s], consumer * CONSUMER_M,
+            mbarrier_wait(&smem.full[s], phase);  // X and W are here
+            multiply<K_MAJOR, K_MAJOR, BLOCK_N>(sums, &smem.stages[s], consumer * CONSUMER_M,
                                                 k > 0);
             wgmma_wait<0>();  // the stage is read; meanwhile the other consumer multiplies
-            if (threadIdx.x % WARPGROUP == 0) mbarrier_arrive(&ring.empty[s]);
+            if (threadIdx.x % WARPGROUP == 0) mbarrier_arrive(&smem.empty[s]);
             if (++s == STAGES) s = 0, phase ^= 1;
         }
         wgmma_hold<BLOCK_N / 2>(sums);
         place_tile<BLOCK_N>(&row0, &col0, t, p);
         int first = (warp - 4) * WARP_ROWS;  // this warp's rows of the tile
-        finish_rows<f>(smem, sums, p, l, row0 + first, col0, first, round);
+        finish_rows<f>(smem.C[first / WARP_ROWS], sums, p, l, row0 + first, col0);
     }
 }
 
@@ -249,7 +218,7 @@ extern "C" int fused_linear(bf16* Y_gpu, bf16* Z_gpu, const bf16* X_gpu, const b
     kernel* launched = f == FUSED_LINEAR_NONE   ? fused_linear_kernel<FUSED_LINEAR_NONE>
                        : f == FUSED_LINEAR_GELU ? fused_linear_kernel<FUSED_LINEAR_GELU>
                                                 : fused_linear_kernel<FUSED_LINEAR_GELU_TANH>;
-    const int bytes = sizeof(struct layer_smem);
+    const int bytes = sizeof(struct block_smem<BLOCK_N>);
     COURSE_TRY(cudaFuncSetAttribute(launched, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     int64_t tiles = (int64_t)CEIL_DIV(M, BLOCK_M) * CEIL_DIV(N, BLOCK_N);
     int blocks = tiles < multiprocessors ? (int)tiles : multiprocessors;
