@@ -218,10 +218,11 @@ __device__ __forceinline__ void see_keys(struct state<T>& s, const struct flash&
     s.row = first_row + s.thread / 32 * WARP_ROWS + s.thread % 32 / 4;
     s.seen[0] = keys_seen(p, s.row), s.seen[1] = keys_seen(p, s.row + 8);
     s.plain_to = keys_seen(p, first_row) / BLOCK_K;
-    // BEGIN SOLUTION (about 4 lines): c, with the scale of the warpgroup's rows of Q
+    // BEGIN SOLUTION (about 5 lines): c, with the scale of the warpgroup's rows of Q
     // A warpgroup's rows lie in one block of 128. Behind the last query there may be no scale.
     int64_t head = (int64_t)s.place.batch * p.H_q + s.place.head;
-    int64_t block = head * CEIL_DIV(p.N_q, SCALE_BLOCK) + min(first_row, p.N_q - 1) / SCALE_BLOCK;
+    const unsigned row = min((unsigned)first_row, (unsigned)p.N_q - 1);
+    int64_t block = head * CEIL_DIV(p.N_q, SCALE_BLOCK) + row / SCALE_BLOCK;
     s.c = p.c * p.Q_scales[p.per_block ? block : 0];
     // END SOLUTION
 }
@@ -376,7 +377,8 @@ __device__ __forceinline__ void finish_sums(const struct flash& p, const struct 
         float sum = l[r];
         sum += __shfl_xor_sync(0xffffffff, sum, 1);
         sum += __shfl_xor_sync(0xffffffff, sum, 2);
-        if (threadIdx.x % 4 == 0 && row + 8 * r < p.N_q)
+        // Unsigned: the last tile may end behind what an int counts.
+        if (threadIdx.x % 4 == 0 && (unsigned)row + 8 * r < (unsigned)p.N_q)
             p.LSE[((int64_t)place.batch * p.H_q + place.head) * p.N_q + row + 8 * r] =
                 sum > 0 ? (m[r] - P_EXPONENT + __log2f(sum)) * LN_2 : -INFINITY;
         factor[r] = sum > 0 ? 1.0f / sum : 0.0f;
