@@ -6,6 +6,7 @@
 // nothing is said.
 #include "attention/backward_cases.h"
 #include "attention/backward_mistakes.h"
+#include "attention/reach.h"
 #include "hopper_backward.h"
 #include "wall/arena.h"
 
@@ -140,6 +141,7 @@ static void any_length(struct check* c) {
     backward_case_level(all_keys(c, 64, 71), -130);
     backward_case_level(all_keys(c, 70, 64), -130);
     backward_case_tested(all_keys(c, check_pick(c, 2, 3), check_pick(c, 2, 4)));
+    attention_reaches(with_heads(causal(c, 1, 16), 2, 4), (1 << 27) - check_pick(c, 0, 9));
 }
 
 // N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
@@ -210,8 +212,8 @@ static void gradients_of_any_size(struct check* c) {
 static void repeatable(struct check* c) {
     backward_case_repeatable(same_bits(grouped(all_keys(c, 64, 768), 6, 1)));
     backward_case(same_bits(with_d(causal(c, 128, 256), 128)));
-    // Not all blocks before one add to its tiles.
-    backward_case(same_bits(windowed(c, 384, 384, 90)));
+    // Not all blocks before one add to its tiles; and behind a head's tiles come those of the next.
+    backward_case(same_bits(grouped(windowed(c, 384, 384, 90), 2, 2)));
     const struct own both = {true, (const int64_t[]){0, 180, 384}};
     backward_case(with_documents(all_keys(c, 384, 384), 2, &both));
 }
@@ -266,6 +268,8 @@ static void safe(struct check* c) {
     backward_case(grouped(with_d(all_keys(c, 64, 16), 128), 3, 3));
     const struct own own = {true, (const int64_t[]){0, 41, 41, 150, 193}};
     backward_case(with_documents(windowed(c, 150, 193, 60), 4, &own));
+    // No block has anything to do; but what comes after may only begin when what came before is done.
+    backward_case(with_documents(all_keys(c, 16, 16), 1, DOCUMENTS(0, 0)));
 }
 
 // ---- costs, each of kernels that multiply by wgmma
