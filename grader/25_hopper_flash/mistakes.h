@@ -110,12 +110,12 @@ static bool row_of_lazy(const struct problem* p, const void* how, int64_t b, int
 
 static enum cause explain_lazy(const struct suspect* s) {
     static const enum cause causes[LAZY_FLAWS] = {
-        [MASKED_O_KEPT] = CAUSE_no_rescale_O, [MASKED_L_KEPT] = CAUSE_no_rescale,
-        [MASKED_M_KEPT] = CAUSE_max_stale,    [AGAIN_O_KEPT] = CAUSE_no_rescale_O,
-        [AGAIN_L_KEPT] = CAUSE_no_rescale,    [SUM_OF_FIRST] = CAUSE_sum_short,
-        [SUM_OF_MASKED] = CAUSE_sum_short,    [V_OF_NEXT] = CAUSE_tile_skipped,
-        [LAST_PV_LOST] = CAUSE_tile_skipped,  [FIRST_PV_TWICE] = CAUSE_tile_twice,
-        [AGAIN_OF_HEAD] = CAUSE_head_mapping, [AGAIN_OF_FIRST] = CAUSE_head_ignored,
+        [MASKED_O_KEPT] = CAUSE_no_rescale_O,   [MASKED_L_KEPT] = CAUSE_no_rescale,
+        [MASKED_M_KEPT] = CAUSE_max_stale,      [AGAIN_O_KEPT] = CAUSE_no_rescale_O,
+        [AGAIN_L_KEPT] = CAUSE_no_rescale,      [SUM_OF_FIRST] = CAUSE_sum_short,
+        [SUM_OF_MASKED] = CAUSE_sum_short,      [V_OF_NEXT] = CAUSE_tile_skipped,
+        [LAST_PV_LOST] = CAUSE_tile_skipped,    [FIRST_PV_TWICE] = CAUSE_tile_twice,
+        [AGAIN_OF_HEAD] = CAUSE_head_mapping,   [AGAIN_OF_FIRST] = CAUSE_head_ignored,
         [AGAIN_OF_BATCH] = CAUSE_batch_ignored,
     };
     const struct problem* p = s->problem;

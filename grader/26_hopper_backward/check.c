@@ -268,7 +268,7 @@ static void safe(struct check* c) {
     backward_case(grouped(with_d(all_keys(c, 64, 16), 128), 3, 3));
     const struct own own = {true, (const int64_t[]){0, 41, 41, 150, 193}};
     backward_case(with_documents(windowed(c, 150, 193, 60), 4, &own));
-    // No block has anything to do; but what comes after may only begin when what came before is done.
+    // No block has anything to do, but what comes after has to wait for what came before.
     backward_case(with_documents(all_keys(c, 16, 16), 1, DOCUMENTS(0, 0)));
 }
 

@@ -110,10 +110,10 @@ static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64
     double correct2 = correction(slip == CORRECTED_BY_BETA1 ? a->beta1 : a->beta2, step, slip);
     const double m_hat = (slip == OLD_M ? old_m : *m) / correct1;
     const double v_hat = (slip == OLD_M ? old_v : *v) / correct2;
-    double root = slip == ROOT_LOST         ? v_hat + a->eps
+    double root = slip == ROOT_LOST           ? v_hat + a->eps
                   : slip == CORRECTED_OUTSIDE ? sqrt(*v) / correct2 + a->eps
-                  : slip == EPS_IN_THE_ROOT ? sqrt(v_hat + a->eps)
-                                            : sqrt(v_hat) + a->eps;
+                  : slip == EPS_IN_THE_ROOT   ? sqrt(v_hat + a->eps)
+                                              : sqrt(v_hat) + a->eps;
     double moved = a->lr * m_hat / root;
     if (slip != DECAY_IN_G) moved += (slip == DECAY_WITHOUT_LR ? 1 : a->lr) * decay * *w;
     *w = slip == SIGN ? *w + moved : *w - moved;

@@ -75,8 +75,8 @@ struct product product_smaller(const struct product* p, int round, int64_t M, in
 // Whole numbers of low .. high in all of A, then in all of B, of the selected round.
 void product_fill(const struct product* p, int64_t low, int64_t high);
 
-// What stands around A and B in every second row of their arrays becomes NaN: it belongs to neither.
-// A kernel that lets it into sums shows which: not all of C is NaN.
+// What stands around A and B in every second row of their arrays becomes NaN: it belongs to
+// neither. Not all of C is NaN then, if a kernel lets it into sums.
 void product_surround(const struct product* p);
 
 // Sets want in the selected round to the right C for A and B, rounded once to the contract's dtype

@@ -1,7 +1,7 @@
 // cards.c: see cards.h. Per compute capability: CUDA C++ Programming Guide, "Technical
 // Specifications per Compute Capability". Multiprocessors and L2: NVIDIA's architecture whitepapers
-// (A100, GA102, AD102, L4 and L40 data sheets, H100, H200, RTX Blackwell); of the smallest part of an
-// H100: NVIDIA Multi-Instance GPU User Guide.
+// (A100, GA102, AD102, L4 and L40 data sheets, H100, H200, RTX Blackwell); of the smallest part of
+// an H100: NVIDIA Multi-Instance GPU User Guide.
 #include "cpu/cards/cards.h"
 
 #include <string.h>
