@@ -224,6 +224,22 @@ static void again(struct check* c) {
     backward_case_after(with_d(all_keys(c, 64, 256), 128), causal(c, 64, 128));
 }
 
+// H_q = 0 and keys: no query meets them, and their gradients are 0.
+static void no_query_heads(struct check* c) {
+    struct problem p = with_heads(all_keys(c, 64, 64), 1, 2);
+    problem_begin(&p, GAPS, ", but H_q = 0");
+    backward_fill(&p);
+    check_vary(c, "H", 0, 0);
+    check_expect(c, COURSE_OK, CAUSE_empty_input);
+    check_run(c);
+    for (enum which a = ARRAY_dQ; a <= ARRAY_dV; a++) {
+        struct tensor* t = p.array[a].tensor;
+        guard_gaps(&p, a);
+        for (int64_t e = 0; e < t->count; e++) t->want[e] = 0, t->untouched[e] |= a == ARRAY_dQ;
+        check_compare(c, t, budget_exact());
+    }
+}
+
 static void arguments(struct check* c) {
     static const int64_t too_far = (int64_t)1 << 39, too_many = ((int64_t)1 << 30) + 1;
     // What comes first in the contract's list counts.
@@ -252,6 +268,7 @@ static void arguments(struct check* c) {
     check_ordinary(c);
     backward_case(p);
     backward_cases_empty(with_heads(p, 2, 2));
+    no_query_heads(c);
     problem_bad_arguments(p, (struct strides){.n = 56, .h = -64, .b = -64});
     problem_strides_refused(p, COURSE_UNSUPPORTED, (struct strides){.n = 68, .h = 100, .b = 4100});
     problem_refused(p, others);
