@@ -404,8 +404,10 @@ static void adamw_moves(struct check* c) {
                   (double)t->global_load_bytes / n, 14.1);
     check_at_most(c, CAUSE_too_much_written, "bytes stored for each parameter",
                   (double)(t->global_store_bytes + t->filled_bytes) / n, 14.1);
+    // Of eight parameters a thread, two loads of 16 bytes side by side: the second one finds its
+    // sectors in L1.
     check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte loaded",
-                  32 * (double)t->global_load_sectors / (double)t->global_load_bytes, 1.1);
+                  32 * (double)t->global_load_sectors / (double)t->global_load_bytes, 2);
 }
 
 // A slip may leave larger numbers than are wanted, with roundings of their own.
