@@ -349,7 +349,7 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     weights<T>(s, word, sum, masked);
     // A use of all words, and a branch: else the compiler moves the wait for P V above the
     // exponentials, and nothing runs under it.
-    if (__builtin_expect(are_cut_off(word), 0)) {
+    if (!masked && __builtin_expect(are_cut_off(word), 0)) {
         raise_maximum<T>(s, alpha);
         add_room<T>(s, alpha);
         weights<T>(s, word, sum, true);
