@@ -284,19 +284,11 @@ static void settle_in_place(const struct tensor* t, double tolerance) {
             poison[i] = false;
 }
 
-// The line in which the file still says `your code goes here`; 0: in none.
-static int line_of_stub(const char* text) {
-    const char* at = text ? strstr(text, "your code goes here") : NULL;
-    int line = 1;
-    for (const char* k = text; k < at; k++) line += *k == '\n';
-    return at ? line : 0;
-}
-
 // Has the kernel made nothing of t yet, but one number everywhere, and does the file say where it
 // has to?
 static void append_begin(struct check* c, const struct tensor* t, const bool* poison,
                          const struct comparison* found) {
-    const int line = line_of_stub(c->session->text);
+    const int line = result_begin(c->session->text);
     const bool nothing = found->never_written == found->expected;
     const double* one = NULL;
     bool same = 2 * found->wrong > found->count;
@@ -306,7 +298,7 @@ static void append_begin(struct check* c, const struct tensor* t, const bool* po
         same = !poison[i] && memcmp(one, &t->got[i], sizeof *one) == 0;
     }
     if (line > 0 && same)
-        record_append(c->record, "nothing was %s yet: begin in line %d, `your code goes here`\n",
+        record_append(c->record, "nothing was %s yet: begin in line %d, `" RESULT_STUB "`\n",
                       nothing ? "written" : "added", line);
 }
 

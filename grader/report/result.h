@@ -20,6 +20,9 @@ enum { RESULT_VERSION = 1, GRADING_VERSION = 2, RESULT_ITEMS = 32 };
 // A line of a message, behind that of its case: the item's own calls were not reached.
 #define RESULT_ORDINARY "already this ordinary call fails, before what the item is about\n"
 
+// What an exercise says where something is to be written.
+#define RESULT_STUB "your code goes here"
+
 enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
 
 // What make debug or make profile found in an item: no case for them, a case, or a program that
@@ -62,12 +65,16 @@ struct result {
     char compiler[8192];   // and what the compiler said to it; in the JSON both are "message"
     bool complete;         // every item was graded (no CASE=)
     bool text;             // the file is read, nothing is run; not part of the JSON
+    int begin;             // the first line with RESULT_STUB, 0: none; not part of the JSON
     int score, max_score;
     int item_count;
     struct result_item item[RESULT_ITEMS];
 };
 
 const char* outcome_name(enum outcome outcome);
+
+// The line of a file's text, which may be NULL, that says RESULT_STUB first; 0: none does.
+int result_begin(const char* text);
 
 // Sets score and max_score from the items.
 void result_total(struct result* r);

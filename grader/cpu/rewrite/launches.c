@@ -129,8 +129,8 @@ static void replace_by_named(size_t at, const char* before, size_t first, const 
     const char* parameters = parameters_of(last);
     replace(at,
             "%s::cudev::named(CUDEV_TEXT(%s), %s%s%s, __FILE__, __LINE__, ::cudev::cluster%s)%s",
-            before, shown.data, *parameters ? "\"" : "nullptr", parameters,
-            *parameters ? "\"" : "", cluster_of(last), behind);
+            before, shown.data, *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
+            cluster_of(last), behind);
     free(shown.data);
 }
 
@@ -153,8 +153,8 @@ void rewrite_launch_call(size_t i) {
     }
     size_t cast = first, word = next(cast);
     if (is(cast, "(") && is(word, "const")) word = next(word);
-    bool is_cast = is(cast, "(") && is(word, "void") && is(next(word), "*") &&
-                   is(next(next(word)), ")");
+    bool is_cast =
+        is(cast, "(") && is(word, "void") && is(next(word), "*") && is(next(next(word)), ")");
     if (is_cast) first = next(next(next(word)));
     replace_by_named(open, "(", first, ", ");
     if (!is_cast) return;

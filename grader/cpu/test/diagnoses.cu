@@ -347,9 +347,8 @@ int main(int argc, char** argv) {
     cudaLaunchConfig_t config = {};
     config.gridDim = 1, config.blockDim = 32;
     if (!strcmp(name, "by_call"))
-        cudaLaunchKernel((const void*)assertion, dim3(1), dim3(32), none, 0, 0);  // @by_call
-    if (!strcmp(name, "by_plain_name"))
-        cudaLaunchKernel(assertion, 1, 32, none);  // @by_plain_name
+        cudaLaunchKernel((const void*)assertion, dim3(1), dim3(32), none, 0, 0);   // @by_call
+    if (!strcmp(name, "by_plain_name")) cudaLaunchKernel(assertion, 1, 32, none);  // @by_plain_name
     if (!strcmp(name, "by_config"))
         cudaLaunchKernelExC(&config, (void*)assertion, none);  // @by_config
     if (!strcmp(name, "trap")) trap<<<1, 32>>>();
