@@ -92,6 +92,8 @@ expect "what the texts pass to make is known" test -n "$documented" -a -z "$(sh 
 name="unknown deck" says 2 "There is no deck 99. The decks are:" make -s slides DECK=99
 name="no lesson for hint" says ! "Say which lesson" make hint
 name="missing file" says ! "nowhere.cu does not exist" make grade LESSON=1 FILE=nowhere.cu
+name="and which file is the exercise" says 2 "The exercise is exercises/01_vector_add/vector_add.cu;" \
+    make grade LESSON=1 FILE=vector_add.cu
 name="a name that a terminal would obey" says 2 'x?[31m??.cu does not exist' \
     build/grader/01_vector_add/check "$(printf 'x\033[31m\302\233.cu')"
 name="a directory" says ! "is a directory" make grade LESSON=1 FILE=lessons
