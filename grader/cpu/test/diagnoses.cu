@@ -187,6 +187,20 @@ __global__ void trap() {
 // CASE host_memcpy host_access 86 at @host_memcpy
 // CASE host_write host_access 86 at @host_write
 
+// CASE host_array stack_overflow 86 stack overflow in host code: more than
+// CASE host_array stack_overflow 86 at @host_array in large_array(
+// CASE host_recursion stack_overflow 86 next: is there a large local array, or a function that calls itself?
+// CASE host_recursion stack_overflow 86 in sum_to(
+static __attribute__((noinline)) int large_array(int n) {
+    volatile int numbers[16 << 20];
+    for (int i = 0; i < 16 << 20; i++) numbers[i] = n;  // @host_array
+    return numbers[n];
+}
+static __attribute__((noinline)) int sum_to(volatile int* n) {
+    volatile int here[100] = {*n};
+    return *n < 0 ? 0 : here[0] + sum_to(here) + here[1];
+}
+
 // CASE malloced host_pointer 86 argument 1 of write_all at @malloced
 // CASE on_stack host_pointer 86 argument 1 of write_all at @on_stack
 // CASE global host_pointer 86 argument 1 of write_all at @global
@@ -363,6 +377,8 @@ int main(int argc, char** argv) {
     if (!strcmp(name, "malloced")) write_all<<<1, 1>>>((float*)malloc(4), 0, 1);  // @malloced
     if (!strcmp(name, "on_stack")) write_all<<<1, 1>>>((float*)&argc, 0, 1);      // @on_stack
     if (!strcmp(name, "global")) write_all<<<1, 1>>>(host_array, 0, 1);           // @global
+    if (!strcmp(name, "host_array")) return large_array(argc);
+    if (!strcmp(name, "host_recursion")) return sum_to(&argc);
     if (!strcmp(name, "named_deadlock")) named_deadlock<<<1, 64>>>();
     if (!strcmp(name, "named_exited")) named_exited<<<1, 64>>>();
     if (!strcmp(name, "named_counts")) named_counts<<<1, 96>>>();
