@@ -183,6 +183,7 @@ int main(int argc, char** argv) {
         write_out(argv[2], true);
         return EXIT_SUCCESS;
     }
+    check_braces();
     for (size_t i = 0; tokens[i].kind != END; i++)
         if (is(i, "__global__")) note_kernel(i);
     read_functions();

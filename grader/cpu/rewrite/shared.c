@@ -88,6 +88,33 @@ static void add_dynamic(struct text* out, struct text* type, size_t name, size_t
     add(out, "); }()");
 }
 
+// Is the word a number that only a run knows: a parameter, a variable, the size of a block?
+static bool is_of_a_run(size_t word) {
+    static const char numbers[] = "int unsigned long short size_t int32_t int64_t uint32_t";
+    bool kernel;
+    if (is_one_of(previous(word), ":: . -> sizeof") || is(previous(previous(word)), "sizeof"))
+        return false;
+    if (is_parameter_here(word) || is_one_of(word, "blockDim gridDim threadIdx blockIdx"))
+        return true;
+    for (size_t i = body_around(word, &kernel); i < word; i = next(i)) {
+        if (!same_word(i, word) || !is_one_of(previous(i), numbers)) continue;
+        bool constant = false;
+        for (size_t k = previous(i); !is_one_of(k, "; { } (") && previous(k) != k; k = previous(k))
+            constant |= is_one_of(k, "const constexpr");
+        return !constant;
+    }
+    return false;
+}
+
+static void check_size(size_t name, size_t end) {
+    for (size_t i = next(name); i < end; i = next(i))
+        if (tokens[i].kind == WORD && is_of_a_run(i))
+            fail(tokens[i].line,
+                 "the size of a __shared__ array is a constant, and %.*s is none; if only the "
+                 "launch knows it: extern __shared__ type name[];",
+                 (int)tokens[i].length, tokens[i].text);
+}
+
 static void add_static(struct text* out, struct text* type, size_t first, size_t name, size_t end,
                        const char* align) {
     add(out, "auto& ");
@@ -138,7 +165,7 @@ size_t rewrite_shared(size_t shared, bool file_scope) {
         if (dynamic)
             add_dynamic(&out, &type, name, stop, file_scope);
         else
-            add_static(&out, &type, first, name, stop, align.data);
+            check_size(name, stop), add_static(&out, &type, first, name, stop, align.data);
         if (stop == end) break;
         add(&out, "; ");
         first = next(stop);

@@ -117,6 +117,19 @@ static void launches(void) {
 }
 // clang-format on
 
+// Two beginnings, one end: the braces of one of them count.
+#ifdef CUDEV_NEVER
+static bool braces_of_both(int n) {
+    if (n > 0) {
+#else
+static bool braces_of_both(int n) {
+    if (n >= 0) {
+#endif
+        return true;
+    }
+    return false;
+}
+
 // Every thread sees its own index in a grid of three dimensions.
 __global__ void indices(int* seen) {
     int block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
@@ -264,6 +277,7 @@ static void same_name(int* p, int value, int threads) {
 }
 
 int main(void) {
+    CHECK(braces_of_both(0));
     launches();
     grids();
     shared_memory();
