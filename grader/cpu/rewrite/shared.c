@@ -97,7 +97,8 @@ static bool is_of_a_run(size_t word) {
     if (is_parameter_here(word) || is_one_of(word, "blockDim gridDim threadIdx blockIdx"))
         return true;
     for (size_t i = body_around(word, &kernel); i < word; i = next(i)) {
-        if (!same_word(i, word) || !is_one_of(previous(i), numbers)) continue;
+        if (!same_word(i, word) || !is_one_of(previous(i), numbers) || !is_one_of(next(i), "= ;"))
+            continue;
         bool constant = false;
         for (size_t k = previous(i); !is_one_of(k, "; { } (") && previous(k) != k; k = previous(k))
             constant |= is_one_of(k, "const constexpr");
