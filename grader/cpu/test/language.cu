@@ -117,19 +117,6 @@ static void launches(void) {
 }
 // clang-format on
 
-// Two beginnings, one end: the braces of one of them count.
-#ifdef CUDEV_NEVER
-static bool braces_of_both(int n) {
-    if (n > 0) {
-#else
-static bool braces_of_both(int n) {
-    if (n >= 0) {
-#endif
-        return true;
-    }
-    return false;
-}
-
 // Every thread sees its own index in a grid of three dimensions.
 __global__ void indices(int* seen) {
     int block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
@@ -274,6 +261,19 @@ __global__ void same_name(int* p, int value) {
 }
 static void same_name(int* p, int value, int threads) {
     same_name<<<1, threads>>>(p, value);
+}
+
+// Two beginnings, one end: the braces of one of them count.
+#ifdef CUDEV_NEVER
+static bool braces_of_both(int n) {
+    if (n > 0) {
+#else
+static bool braces_of_both(int n) {
+    if (n >= 0) {
+#endif
+        return true;
+    }
+    return false;
 }
 
 int main(void) {
