@@ -15,7 +15,7 @@ static int indentation(size_t i) {
     return blanks;
 }
 
-static bool begins_line(size_t i) {
+bool begins_line(size_t i) {
     const char* p = tokens[i].text;
     while (p > tokens[0].text && (p[-1] == ' ' || p[-1] == '\t')) p--;
     return p == tokens[0].text || p[-1] == '\n';

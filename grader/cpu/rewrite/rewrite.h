@@ -68,7 +68,8 @@ bool opens_namespace(size_t i);
 
 // ---- braces.c ----
 
-void check_braces(void);  // fails, with its line, if a brace is missing or too many
+bool begins_line(size_t i);  // is token i the first of its line?
+void check_braces(void);     // fails, with its line, if a brace is missing or too many
 
 // ---- kernels.c: the kernels that the file declares ----
 

@@ -134,6 +134,15 @@ static void add_static(struct text* out, struct text* type, size_t first, size_t
     add(out, "); }()");
 }
 
+// Does token i, in a declaration of shared memory, begin the next statement: was the ; forgotten?
+static bool begins_next(size_t i) {
+    static const char statements[] = "__shared__ for if while do return";
+    if (tokens[i].kind != WORD || !begins_line(i)) return false;
+    if (is_one_of(i, "__align__ alignas __attribute__")) return false;
+    return is(previous(i), "]") || is_one_of(i, statements) ||
+           (tokens[previous(i)].kind == WORD && is(next(i), "("));
+}
+
 size_t rewrite_shared(size_t shared, bool file_scope) {
     size_t from = shared, end = shared;
     bool dynamic = false;
@@ -146,6 +155,8 @@ size_t rewrite_shared(size_t shared, bool file_scope) {
     }
     while (!is(end, ";")) {
         dynamic = dynamic || is(end, "extern");
+        if (end != shared && begins_next(end))
+            fail(tokens[previous(end)].line, "the __shared__ declaration does not end with ;");
         if (opens(end)) end = matching(end);
         if (tokens[end].kind == END || closes(next(end)))
             fail(tokens[shared].line, "the __shared__ declaration does not end with ;");
