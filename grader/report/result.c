@@ -57,16 +57,28 @@ const struct result_item* result_first_to_mend(const struct result* r) {
     return best;
 }
 
+// Does a line name the place p as that of a launch?
+static bool is_launch(const char* text, const char* p) {
+    static const char words[] = " launched at ";
+    const char* line = p;
+    while (line > text && line[-1] != '\n') line--;
+    const char* found = strstr(line, words);
+    return found && found < p;
+}
+
 const char* result_place(const struct result* r, const char* text, size_t* n) {
     const char* slash = strrchr(r->file, '/');
     const char* name = slash ? slash + 1 : r->file;
+    const char* best = NULL;
     size_t length = strlen(name);
     for (const char* p = text; length > 0 && (p = strstr(p, name)); p += length) {
         if (p[length] != ':' || !isdigit((unsigned char)p[length + 1])) continue;
-        *n = length + 1 + strspn(p + length + 1, "0123456789");
-        return p;
+        const bool launch = is_launch(text, p);
+        if (!best || !launch) best = p;
+        if (!launch) break;
     }
-    return NULL;
+    if (best) *n = length + 1 + strspn(best + length + 1, "0123456789");
+    return best;
 }
 
 // A student's text may hold any bytes; in the result it is plain.

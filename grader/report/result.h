@@ -85,7 +85,8 @@ void result_total(struct result* r);
 // barrier that is counted wrongly comes before what it does not order.
 const struct result_item* result_first_to_mend(const struct result* r);
 
-// Where "x.cu:12" stands in the text, for the file of the result; NULL: nowhere. *n: its length.
+// Where "x.cu:12" stands in the text, for the file of the result; NULL: nowhere. *n: its length. The
+// line of a launch counts only where no other is named.
 const char* result_place(const struct result* r, const char* text, size_t* n);
 
 // The result as JSON text, ending with a newline; the caller frees it. NULL if out of memory.
