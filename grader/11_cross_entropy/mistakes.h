@@ -18,9 +18,10 @@ struct twist {
     } loss_target,
         gradient_target;
     enum { LSE_RIGHT, LSE_BASE_2, LSE_NO_MAX, LSE_NO_LOG, EXP_BASE_2, SCORES_BASE_2 } lse;
-    bool packed;          // rows are addressed without their stride
-    bool half_labels;     // labels are read as numbers of 32 bits
-    bool cut_labels;      // a label's upper 32 bits are lost
+    enum { L_RIGHT, FOLD_UNSCALED, MERGE_UNSCALED } l;  // where l is not moved to the new maximum
+    bool packed;                                        // rows are addressed without their stride
+    bool half_labels;                                   // labels are read as numbers of 32 bits
+    bool cut_labels;                                    // a label's upper 32 bits are lost
     bool cut_ignored;     // and those of ignore_index when the two are compared
     bool below_zero;      // rows with a label below 0 do not count, whatever ignore_index is
     bool ignored_taken;   // rows with a label that is a token count, also if it is ignore_index
@@ -91,6 +92,31 @@ static double twisted_LSE(const struct twist* w, struct sums s) {
     }
 }
 
+// l, of the row that begins at element `at`, where a maximum that grows leaves it as it is: when a
+// thread folds a piece, or when the threads' states are merged. The exercise says which pieces and
+// which logit beside them a thread has.
+static double unscaled_l(const struct head* h, const struct twist* w, int64_t at, double m) {
+    enum { THREADS = 512, PIECE = 8, LINE = 8 };
+    const double* x = h->logits->value + at;
+    const int64_t later = (PIECE - at % PIECE) % PIECE, head = later < h->V ? later : h->V;
+    const int64_t count = (h->V - head) / PIECE, shift = (at + head) / PIECE % LINE;
+    double all = 0;
+    for (int64_t t = 0; t < THREADS; t++) {
+        const int64_t edge = t < head ? t : t + count * PIECE;
+        double m_t = edge < h->V ? x[edge] : -INFINITY, l = m_t > -INFINITY ? 1 : 0;
+        for (int64_t k = t < shift ? t - shift + THREADS : t - shift; k < count; k += THREADS) {
+            const double* piece = x + head + k * PIECE;
+            const double m_new = fmax(m_t, row_max(piece, PIECE));
+            if (m_new == -INFINITY) continue;
+            if (w->l == MERGE_UNSCALED) l *= exp(m_t - m_new);
+            l += row_sum_exp(piece, PIECE, m_new);
+            m_t = m_new;
+        }
+        all += w->l == MERGE_UNSCALED || l == 0 ? l : l * exp(m_t - m);
+    }
+    return all;
+}
+
 // What the kernel leaves. Any of the arrays may be NULL.
 static void twisted(const struct head* h, const struct twist* w, double* loss, double* LSE,
                     double* gradient) {
@@ -112,6 +138,7 @@ static void twisted(const struct head* h, const struct twist* w, double* loss, d
         for (int64_t j = 0; j < h->V && gradient; j++) gradient[at + j] = 0;
         if (!counted) continue;
         struct sums s = sums_of(x, h->V);
+        if (w->l) s.l = unscaled_l(h, w, at, s.m);
         for (int64_t j = 0; j < h->V && w->finite_alone; j++) {
             if (j == 0) s.sum = 0;
             s.sum += isfinite(x[j]) ? x[j] : 0;
@@ -157,6 +184,8 @@ static bool make_twisted(const struct suspect* s, const struct hypothesis* h, in
 
 static const struct hypothesis mistakes[] = {
     TWIST(stride_ignored, .packed = true),
+    TWIST(no_rescale, .l = FOLD_UNSCALED),
+    TWIST(no_rescale, .l = MERGE_UNSCALED),
     TWIST(label_late, .late = true),
     TWIST(label_late, .late = true, .gradient_target = NO_TARGET),
     TWIST(mean_divisor, .loss_by = BY_ROWS, .gradient_by = BY_ROWS),
