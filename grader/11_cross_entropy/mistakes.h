@@ -19,6 +19,7 @@ struct twist {
         gradient_target;
     enum { LSE_RIGHT, LSE_BASE_2, LSE_NO_MAX, LSE_NO_LOG, EXP_BASE_2, SCORES_BASE_2 } lse;
     enum { L_RIGHT, FOLD_UNSCALED, MERGE_UNSCALED } l;  // where l is not moved to the new maximum
+    enum { NOWHERE, IN_PIECES, AT_EDGES } unhit;        // where a label's place is like any other
     bool packed;                                        // rows are addressed without their stride
     bool half_labels;                                   // labels are read as numbers of 32 bits
     bool cut_labels;                                    // a label's upper 32 bits are lost
@@ -92,13 +93,26 @@ static double twisted_LSE(const struct twist* w, struct sums s) {
     }
 }
 
+enum { PIECE = 8 };  // logits that are loaded at once, from multiples of 16 bytes on
+
+// How many logits of the row that begins at element `at` lie before its first whole piece; and is
+// logit j in a whole piece?
+static int64_t head_of_row(const struct head* h, int64_t at) {
+    const int64_t later = (PIECE - at % PIECE) % PIECE;
+    return later < h->V ? later : h->V;
+}
+static bool is_in_piece(const struct head* h, int64_t at, int64_t j) {
+    const int64_t first = head_of_row(h, at);
+    return j >= first && j < first + (h->V - first) / PIECE * PIECE;
+}
+
 // l, of the row that begins at element `at`, where a maximum that grows leaves it as it is: when a
 // thread folds a piece, or when the threads' states are merged. The exercise says which pieces and
 // which logit beside them a thread has.
 static double unscaled_l(const struct head* h, const struct twist* w, int64_t at, double m) {
-    enum { THREADS = 512, PIECE = 8, LINE = 8 };
+    enum { THREADS = 512, LINE = 8 };
     const double* x = h->logits->value + at;
-    const int64_t later = (PIECE - at % PIECE) % PIECE, head = later < h->V ? later : h->V;
+    const int64_t head = head_of_row(h, at);
     const int64_t count = (h->V - head) / PIECE, shift = (at + head) / PIECE % LINE;
     double all = 0;
     for (int64_t t = 0; t < THREADS; t++) {
@@ -156,7 +170,8 @@ static void twisted(const struct head* h, const struct twist* w, double* loss, d
         if (t.hit > 0) sum += t.hit * (twisted_LSE(w, s) - x_label);
         for (int64_t j = 0; j < h->V && gradient; j++) {
             double p = w->lse == EXP_BASE_2 ? exp2(x[j] - s.m) / s.l : exp(x[j] - s.m) / s.l;
-            p -= u.others + (j == label ? u.hit : 0);
+            const bool unhit = w->unhit && is_in_piece(h, at, j) == (w->unhit == IN_PIECES);
+            p -= u.others + (j == label && !unhit ? u.hit : 0);
             gradient[at + j] =
                 token || w->bad_counted || w->V_allowed ? p / divisor(w->gradient_by, N, h) : NAN;
         }
@@ -186,6 +201,8 @@ static const struct hypothesis mistakes[] = {
     TWIST(stride_ignored, .packed = true),
     TWIST(no_rescale, .l = FOLD_UNSCALED),
     TWIST(no_rescale, .l = MERGE_UNSCALED),
+    TWIST(target_missing, .unhit = IN_PIECES),
+    TWIST(target_missing, .unhit = AT_EDGES),
     TWIST(label_late, .late = true),
     TWIST(label_late, .late = true, .gradient_target = NO_TARGET),
     TWIST(mean_divisor, .loss_by = BY_ROWS, .gradient_by = BY_ROWS),
