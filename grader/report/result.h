@@ -22,6 +22,8 @@ enum { RESULT_VERSION = 1, GRADING_VERSION = 2, RESULT_ITEMS = 32 };
 
 // What an exercise says where something is to be written.
 #define RESULT_STUB "your code goes here"
+// In a message, before the number of the line that says so: nothing was made of an output yet.
+#define RESULT_BEGIN "yet: begin in line "
 
 enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
 
@@ -82,7 +84,8 @@ void result_total(struct result* r);
 // The item that a student mends first; NULL if none failed. Wrong answers come before costs, and
 // questions that are still without an answer come last; of wrong answers those of which the cause
 // is known come first. Among equals it is the first item with the most frequent cause; but a
-// barrier that is counted wrongly comes before what it does not order.
+// barrier that is counted wrongly comes before what it does not order. Of a stub it is the first item
+// that says where to begin.
 const struct result_item* result_first_to_mend(const struct result* r);
 
 // Where "x.cu:12" stands in the text, for the file of the result; NULL: nowhere. *n: its length. The
