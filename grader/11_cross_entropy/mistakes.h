@@ -312,6 +312,29 @@ static enum cause from_LSE(const struct head* h, double allowed) {
     return less && !nan ? CAUSE_merge_lost : CAUSE_NONE;
 }
 
+// Is LSE in each wrong row what it is where l is not rescaled? That may be little more than
+// rounding, where a thread has few logits: so it has to be much nearer to that than to what is
+// wanted.
+static bool is_unscaled(const struct head* h, double allowed) {
+    bool fits = false;
+    for (int l = FOLD_UNSCALED; l <= MERGE_UNSCALED && !fits; l++) {
+        const struct twist w = {.l = l};
+        int64_t wrong = 0;
+        fits = true;
+        for (int64_t row = 0; row < h->rows && fits; row++) {
+            if (!counts(h, row)) continue;
+            const double got = h->LSE->got[row], off = fabs(got - h->LSE->want[row]);
+            struct sums s = sums_of(logits_of(h, row), h->V);
+            s.l = unscaled_l(h, &w, place_of(h, row, 0), s.m);
+            const double left = fabs(got - twisted_LSE(&w, s));
+            fits = left <= (off > allowed ? off / 4 : allowed);
+            wrong += off > allowed;
+        }
+        fits &= wrong > 0;
+    }
+    return fits;
+}
+
 // Logits at the end of rows still stand where the gradient belongs.
 static enum cause from_unwritten(const struct head* h) {
     int64_t most = 0, before = 0;
@@ -358,6 +381,7 @@ static enum cause explain_within(const struct head* h, const struct tensor* t, s
     if (w.any && w.lost && w.ruled_out) return CAUSE_empty_state;
     if (w.any && w.lost && w.high > 80.0) return CAUSE_overflow;
     if (w.any && w.lost && w.right && w.high < -80.0) return CAUSE_max_init;
+    if (t == h->LSE && is_unscaled(h, budget.max)) return CAUSE_no_rescale;
     if (t == h->LSE) return from_LSE(h, budget.max);
     cause = from_unwritten(h);
     return cause ? cause : is_cut_off(h, 0) ? CAUSE_cut_off : CAUSE_NONE;
