@@ -84,12 +84,12 @@ void result_total(struct result* r);
 // The item that a student mends first; NULL if none failed. Wrong answers come before costs, and
 // questions that are still without an answer come last; of wrong answers those of which the cause
 // is known come first. Among equals it is the first item with the most frequent cause; but a
-// barrier that is counted wrongly comes before what it does not order. Of a stub it is the first item
-// that says where to begin.
+// barrier that is counted wrongly comes before what it does not order. Of a stub it is the first
+// item that says where to begin.
 const struct result_item* result_first_to_mend(const struct result* r);
 
-// Where "x.cu:12" stands in the text, for the file of the result; NULL: nowhere. *n: its length. The
-// line of a launch counts only where no other is named.
+// Where "x.cu:12" stands in the text, for the file of the result; NULL: nowhere. *n: its length.
+// The line of a launch counts only where no other is named.
 const char* result_place(const struct result* r, const char* text, size_t* n);
 
 // The result as JSON text, ending with a newline; the caller frees it. NULL if out of memory.

@@ -130,7 +130,7 @@ START_TEST(test_causes) {
 }
 END_TEST
 
-// Where it happened comes before where the kernel was launched; what is only launched has that line.
+// Where it happened comes before where the kernel was launched; what has no other line has that.
 START_TEST(test_launch) {
     struct result* r = fresh();
     failed_item(r, "one", CAUSE_bad_address,
