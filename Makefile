@@ -47,7 +47,7 @@ NAME    := $(strip $(foreach l,$(MATCH),$(if $(or $(filter $(LESSON) $(LESSON)_%
              $(filter $(LESSON),$(shell echo $(l) | cut -d_ -f2-))),$(l))))
 export BUILD FILE FROM DEVICE CARD SEED CASE FORMAT ISOLATION
 export ARGS WATCH FLAGS IN PREFIX
-export PDF MODEL STEPS GPUS DATA PNG GPU SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES LAYOUT DRY GRADED
+export PDF MODEL STEPS GPUS NCCL DATA PNG GPU SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES LAYOUT DRY GRADED
 
 help:
 	@sh grader/make/help.sh $(LESSONS)
@@ -194,10 +194,13 @@ whole:
 RUN_ANY = $(B)/cpu/rewrite $(B)/cpu/libcudev.a
 run: export CUDEV_BUILD = $(B)
 run:
+	@sh grader/make/ready.sh any
 	@flock build/.lock $(MAKE) -s --no-print-directory $(RUN_ANY)
 	@sh grader/make/run.sh
 
-install-cpu: $(RUN_ANY)
+install-cpu:
+	@sh grader/make/ready.sh any
+	@flock build/.lock $(MAKE) -s --no-print-directory $(RUN_ANY)
 	@sh grader/make/install_cpu.sh $(B) '$(PREFIX)'
 
 # ---- students
@@ -241,14 +244,19 @@ bench: $(if $(LESSON),lesson)
 	@sh grader/make/bench.sh $(or $(NAME),$(patsubst grader/%/bench.c,%,$(wildcard grader/*/bench.c)))
 
 # The program is linked by train.sh; these are its parts in C.
-TRAIN = $(filter-out %/standing,$(patsubst %.c,$(B)/%,$(wildcard grader/train/*.c)))
+TRAIN = $(filter-out %/standing %/nccl_cpu,$(patsubst %.c,$(B)/%,$(wildcard grader/train/*.c)))
 TRAIN_LESSONS = 07_tensor_core_matmul 08_fused_linear 11_cross_entropy 14_flash_tensor_core 16_flash_backward_split \
                 24_hopper_matmul 25_hopper_flash 26_hopper_backward 29_train_gpt
 $(TRAIN:=-cpu.o): SANITIZE = $(SANITIZE_$(BUILD))
 $(TRAIN:=-cpu.o) $(TRAIN:=-cuda.o): INCLUDE = -Igrader -Ilessons $(TRAIN_LESSONS:%=-Ilessons/%)
 $(B)/train/standing: $(B)/grader/train/standing.o $(B)/libgrader.a
 	$(link)
-trainers: $(B)/train/standing $(B)/libcpu.a $(B)/cpu/rewrite $(TRAIN:=-cpu.o) $(if $(CUDA),$(TRAIN:=-cuda.o))
+# In NCCL's place on the CPU device: a library that the program loads.
+$(B)/train/libnccl-cpu.so: $(B)/grader/train/nccl_cpu-cpu.o
+	@mkdir -p $(@D)
+	@$(CC) -shared $^ -o $@
+$(B)/grader/train/nccl_cpu-cpu.o: FLAGS += -fPIC
+trainers: $(B)/train/standing $(B)/train/libnccl-cpu.so $(B)/libcpu.a $(B)/cpu/rewrite $(TRAIN:=-cpu.o) $(if $(CUDA),$(TRAIN:=-cuda.o))
 train:
 	@sh grader/make/ready.sh
 	@flock build/.lock $(MAKE) -s --no-print-directory -j$$(nproc) trainers

@@ -46,6 +46,14 @@ template <int n> __device__ __forceinline__ void wgmma_hold(float* x) {
     for (int i = 0; i < n; i++) asm volatile("" : "+f"(x[i]) : : "memory");
 }
 
+// to[0 .. n) = from[0 .. n), behind a wait that stands before it. For A in registers: a running
+// product still reads `to`, and an assignment the compiler would make when it computes `from`.
+template <int n> __device__ __forceinline__ void wgmma_move(unsigned* to, const unsigned* from) {
+#pragma unroll
+    for (int i = 0; i < n; i++)
+        asm volatile("mov.b32 %0, %1;" : "=r"(to[i]) : "r"(from[i]) : "memory");
+}
+
 // Where an operand lies in shared memory: the low half of its "matrix descriptor", which changes
 // from product to product; the high half says the swizzle and is a constant. tile: the first
 // element, at a multiple of 16 bytes; the tile around it begins at a multiple of 1024. A tile is

@@ -24,16 +24,16 @@
 
 #include "matmul_tile.h"
 
+// ---- dropout (epilogue.h)
+
 #define LOG2_E 1.44269504f  // exp(x) = exp2(LOG2_E x)
 
 enum {
-    QUAD = 4,       // neighbours in a row that a lane finishes together: one call of Philox
-    THREADS = 256,  // of a block of the backward kernel
-    QUADS = 2,      // that each of them works on
-    ROUNDS = 10,    // of Philox
+    QUAD = 4,  // neighbours in a row that a lane finishes together: one call of Philox
+    BACKWARD_THREADS = 256,  // of a block of the backward kernel
+    QUADS = 2,               // that each of them works on
+    ROUNDS = 10,             // of Philox
 };
-
-typedef struct matmul_tile<128, 256, 64, 64> tile;
 
 // What a launch knows of its dropout. The keys of Philox's rounds are the same for all elements:
 // the host makes them, and the kernels find them among their arguments.
@@ -44,8 +44,6 @@ struct dropout {
     unsigned limit;  // kept are words above this
     int any;         // p > 0
 };
-
-// ---- random numbers
 
 // word = Philox4x32-10 of a counter of two numbers of 64 bits.                      (README eq. 5)
 __device__ __forceinline__ void philox(unsigned word[4], uint64_t low, uint64_t high,
@@ -61,7 +59,7 @@ __device__ __forceinline__ void drop(float x[QUAD], int64_t e, const struct drop
     // your code goes here (about 5 lines): scale what is kept, 0 for the others
 }
 
-// ---- GELU
+// ---- GELU (epilogue.h)
 
 // |z|, but at most 16: there Phi(-|z|) is 0 in fp32, and infinity times 0 would be NaN. NaN stays.
 __device__ __forceinline__ float clamped(float z) {
@@ -105,7 +103,7 @@ __device__ __forceinline__ float slope(float z, int f) {
     return (z < 0.0f ? below : 1.0f - below) + copysignf(x, z) * density;
 }
 
-// ---- four neighbours in a row
+// ---- four neighbours in a row (epilogue.h)
 
 // 8 bytes, at a multiple of 8.
 __device__ __forceinline__ void load_quad(float x[QUAD], const bf16* from) {
@@ -118,7 +116,9 @@ __device__ __forceinline__ void store_quad(bf16* to, const float x[QUAD]) {
     *(uint2*)to = make_uint2(pack_bf16(x[0], x[1]), pack_bf16(x[2], x[3]));
 }
 
-// ---- GPU kernels
+// ---- GPU kernel, forward
+
+typedef struct matmul_tile<128, 256, 64, 64> tile;
 
 // One block per tile of Y, counted in one dimension.
 template <int stages>
@@ -140,8 +140,10 @@ __global__ void __launch_bounds__(tile::THREADS, 1)
     // your code goes here (about 27 lines): put_sums() of 16 rows; a lane finishes four neighbours
 }
 
+// ---- GPU kernel, backward (epilogue.h)
+
 // A thread has QUADS quads, as far apart as the block has threads.
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BACKWARD_THREADS)
     fused_linear_backward_kernel(bf16* __restrict__ dZ,        // (M, N)  out
                                  const bf16* __restrict__ dY,  // (M, N)
                                  const bf16* __restrict__ Z,   // (M, N), not read if f is NONE
@@ -151,7 +153,7 @@ __global__ void __launch_bounds__(THREADS)
     // your code goes here (about 20 lines): load all; then the same mask again, for the same elements
 }
 
-// ---- launchers
+// ---- arguments (epilogue.h)
 
 // COURSE_BAD_ARGUMENT, COURSE_UNSUPPORTED, or COURSE_OK: what the sizes and numbers ask for.
 static int check_numbers(int M, int N, int K, int f, float p) {
@@ -181,6 +183,8 @@ static struct dropout dropout_of(float p, uint64_t seed, uint64_t offset) {
     }
     return d;
 }
+
+// ---- launchers
 
 typedef void kernel(bf16*, bf16*, const bf16*, const bf16*, const bf16*, int, int, int, int,
                     struct dropout);
@@ -216,8 +220,9 @@ extern "C" int fused_linear_backward(bf16* dZ_gpu, const bf16* dY_gpu, const bf1
     if (!is_aligned(dZ_gpu) || !is_aligned(dY_gpu) || !is_aligned(Z_gpu)) return COURSE_UNSUPPORTED;
 
     int64_t quads = (int64_t)M * N / QUAD;
-    fused_linear_backward_kernel<<<(unsigned)CEIL_DIV(quads, THREADS * QUADS), THREADS>>>(
-        dZ_gpu, dY_gpu, Z_gpu, quads, f, dropout_of(p, seed, offset));
+    unsigned blocks = (unsigned)CEIL_DIV(quads, BACKWARD_THREADS * QUADS);
+    fused_linear_backward_kernel<<<blocks, BACKWARD_THREADS>>>(dZ_gpu, dY_gpu, Z_gpu, quads, f,
+                                                               dropout_of(p, seed, offset));
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }

@@ -122,12 +122,12 @@ inline __device__ void write_share(float* y_row,  // (cols)
 
 // ---- GPU kernels -------------------------------------------------------------------------------
 
-// A row for each team. A multiprocessor has 65536 registers: four blocks of 512 threads leave a
-// thread 32 of them, three 42, two 64, and so does one of 1024.
+// A row for each team. A multiprocessor has 65536 registers: three blocks of 512 threads leave a
+// thread 42 of them, two 64, and so does one of 1024. More than three have no room on the cards
+// that hold 1536 threads.
 template <int TEAM, int VALUES>
 __global__ void __launch_bounds__(TEAM == MOST_THREADS ? MOST_THREADS : THREADS,
                                   TEAM == MOST_THREADS ? 1
-                                  : VALUES < 10        ? 4
                                   : VALUES < 22        ? 3
                                                        : 2)
     softmax_kernel(float* __restrict__ y,        // (rows, cols), rows stride_y apart
@@ -228,9 +228,12 @@ int softmax(float* y_gpu, const float* x_gpu, int64_t rows, int64_t cols, int64_
     // may have, of_all what the blocks of a multiprocessor share. CUDA takes 1 KB more for each.
     size_t rest_bytes = 0;
     if (places > THREADS * 43) {
-        int of_block, of_all;
-        COURSE_TRY(cudaDeviceGetAttribute(&of_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
-        COURSE_TRY(cudaDeviceGetAttribute(&of_all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0));
+        int device, of_block, of_all;
+        COURSE_TRY(cudaGetDevice(&device));
+        COURSE_TRY(
+            cudaDeviceGetAttribute(&of_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+        COURSE_TRY(
+            cudaDeviceGetAttribute(&of_all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
         const size_t warps_bytes = 2 * WARPS * sizeof(float);
         const size_t bytes = (size_t)(places - THREADS * WIDE_VALUES + 3) * sizeof(float);
         bool wide = places > MOST_THREADS * 50;

@@ -178,7 +178,7 @@ __device__ __forceinline__ void see_keys(struct state<T>& s, const struct flash&
     s.row = first_row + s.thread / 32 * WARP_ROWS + s.thread % 32 / 4;
     s.seen[0] = keys_seen(p, s.row), s.seen[1] = keys_seen(p, s.row + 8);
     s.plain_to = keys_seen(p, first_row) / BLOCK_K;
-    // your code goes here (about 4 lines): c, with the scale of the warpgroup's rows of Q
+    // your code goes here (about 5 lines): c, with the scale of the warpgroup's rows of Q
 }
 
 // m becomes the larger of itself and the rows' maximum; what was summed is to be multiplied by
@@ -269,7 +269,8 @@ __device__ __forceinline__ void finish_sums(const struct flash& p, const struct 
         float sum = l[r];
         sum += __shfl_xor_sync(0xffffffff, sum, 1);
         sum += __shfl_xor_sync(0xffffffff, sum, 2);
-        if (threadIdx.x % 4 == 0 && row + 8 * r < p.N_q)
+        // Unsigned: the last tile may end behind what an int counts.
+        if (threadIdx.x % 4 == 0 && (unsigned)row + 8 * r < (unsigned)p.N_q)
             p.LSE[((int64_t)place.batch * p.H_q + place.head) * p.N_q + row + 8 * r] =
                 sum > 0 ? (m[r] - P_EXPONENT + __log2f(sum)) * LN_2 : -INFINITY;
         factor[r] = sum > 0 ? 1.0f / sum : 0.0f;

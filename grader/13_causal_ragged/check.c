@@ -107,7 +107,7 @@ static void hard_scores(struct check* c) {
     struct problem p = causal(c, 48, 48);
     forward_case_large(p, ", scores of 30 times the usual size");
     // Hidden keys have scores far above those of the keys that are seen.
-    forward_case_growing(p, ", scores that grow from key to key", 2, 150);
+    forward_case_growing(p, PACKED, ", scores that grow from key to key", 2, 150);
     // -10000 is no -infinity beside these.
     forward_case_integers(p, ", scores around -20000", -100, 800);
     forward_case_below(p, -0x1p127);

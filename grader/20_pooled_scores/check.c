@@ -223,7 +223,7 @@ static void hard_scores(struct check* c) {
     forward_case_large(sizes(c, 48, 48, false, &pooling),
                        ", pool = 8, scores of 30 times the usual size");
     // The last keys that a row sees have all the weight: the weight of earlier keys is negligible.
-    forward_case_growing(p, ", pool = 8, scores that grow from key to key", 2, 150);
+    forward_case_growing(p, PACKED, ", pool = 8, scores that grow from key to key", 2, 150);
     // -10000 is no -infinity beside these.
     forward_case_integers(p, ", pool = 8, scores around -20000", -160, 1000);
     // P = exp(S - LSE) has the digits of LSE: no scores are as low as in lesson 14.

@@ -63,9 +63,47 @@ static double B_not_turned(const struct product* p, struct term at) {
     return in_tile(&p->A, at.i, at.k) * in_memory(&p->B, distance);
 }
 
+// The coordinates of a box are swapped: its rows begin where its columns should. Of A a box has 64
+// of m, or all 128 rows of a tile; of B 64 of n, or all columns of a tile.
+static double A_box_turned(const struct product* p, struct term at) {
+    int64_t rows = p->transpose_A ? A_PANEL : 2 * A_PANEL, first = at.i - at.i % rows;
+    int64_t row = at.k - at.k % A_PANEL + at.i - first, k = first + at.k % A_PANEL;
+    return in_tile(&p->A, row, k) * in_tile(&p->B, at.k, at.j);
+}
+
+static double B_box_turned(const struct product* p, struct term at) {
+    int64_t columns = p->transpose_B ? at.size : A_PANEL, first = at.j - at.j % columns;
+    int64_t col = at.k - at.k % A_PANEL + at.j - first, k = first + at.k % A_PANEL;
+    return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, k, col);
+}
+
 // The rows of A go on behind its last column.
 static double A_past_K(const struct product* p, struct term at) {
     return in_memory(&p->A, at.i * p->A.stride + at.k) * in_tile(&p->B, at.k, at.j);
+}
+
+// What lies between rows is loaded, too: a map's rows are as long as the stride. Only where k runs
+// fastest does it count.
+static double A_to_the_stride(const struct product* p, struct term at) {
+    if (p->transpose_A) return in_tile(&p->A, at.i, at.k);
+    return at.k < p->A.stride ? in_memory(&p->A, at.i * p->A.stride + at.k) : 0;
+}
+
+static double B_to_the_stride(const struct product* p, struct term at) {
+    if (!p->transpose_B) return in_tile(&p->B, at.k, at.j);
+    return at.k < p->B.stride ? in_memory(&p->B, at.j * p->B.stride + at.k) : 0;
+}
+
+static double A_with_gaps(const struct product* p, struct term at) {
+    return A_to_the_stride(p, at) * in_tile(&p->B, at.k, at.j);
+}
+
+static double B_with_gaps(const struct product* p, struct term at) {
+    return in_tile(&p->A, at.i, at.k) * B_to_the_stride(p, at);
+}
+
+static double with_gaps(const struct product* p, struct term at) {
+    return A_to_the_stride(p, at) * B_to_the_stride(p, at);
 }
 
 // ---- extents
@@ -95,14 +133,15 @@ static bool of_panels(const struct product* p, const struct sum* sum, int varian
 
 // ---- C
 
-// The pieces of a row of C are stored where those of another row belong.
+// The pieces of a row of C are stored where those of another row belong; or only the columns behind
+// the last whole piece are.
 static bool C_pieces(const struct suspect* s, const struct hypothesis* h, int variant,
                      double* guess) {
     const struct product* p = s->problem;
-    (void)h, (void)variant;
+    (void)h;
     for (int64_t i = 0; i < p->M; i++)
         for (int64_t j = 0; j < p->N; j++) {
-            int64_t from = j ^ (i & 7) * 8;
+            int64_t from = variant == 0 || j >= p->N / 8 * 8 ? j ^ (i & 7) * 8 : j;
             guess[place_in(&p->C, i, j)] = from < p->N ? p->C.t->want[place_in(&p->C, i, from)] : 0;
         }
     return true;
@@ -163,6 +202,8 @@ static const struct hypothesis of_tiles[] = {
 static const struct hypothesis others[] = {
     SUM(transposed, 1, A_not_turned, all_terms),
     SUM(transposed, 1, B_not_turned, all_terms),
+    SUM(transposed, 1, A_box_turned, of_panels),
+    SUM(transposed, 2, B_box_turned, of_wide_tiles),
     SUM(swizzle, 1, A_pieces, of_panels),
     SUM(swizzle, 1, B_pieces, of_panels),
     SUM(tile_skipped, 1, A_first_step, of_panels),
@@ -173,9 +214,12 @@ static const struct hypothesis others[] = {
     SUM(stride_ignored, 3, A_row_length, of_strides),
     SUM(stride_ignored, 3, B_row_length, of_strides),
     SUM(nan_leak, 1, A_past_K, of_panels),
+    SUM(nan_leak, 1, A_with_gaps, of_panels),
+    SUM(nan_leak, 1, B_with_gaps, of_panels),
+    SUM(nan_leak, 1, with_gaps, of_panels),
     SUM(stale_state, 1, stale_B, all_terms),
     {CAUSE_accumulates, sums_go_on, 2, NULL},
-    {CAUSE_swizzle, C_pieces, 1, NULL},
+    {CAUSE_swizzle, C_pieces, 2, NULL},
     {CAUSE_low_precision, make_truncated, 1, NULL},
     {CAUSE_half_range, C_in_half, 1, NULL},
     {0},

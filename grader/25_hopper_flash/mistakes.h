@@ -33,11 +33,26 @@ struct lazy {
         V_OF_NEXT,       // the weights of a block multiply the values of the next one
         LAST_PV_LOST,    // the last block's product with V is left out
         FIRST_PV_TWICE,  // P is not new: the first block's weights multiply each V
+        AGAIN_OF_HEAD,   // scores are computed again with the keys of head h, not h / group
+        AGAIN_OF_FIRST,  // with those of head 0
+        AGAIN_OF_BATCH,  // with those of batch 0
         LAZY_FLAWS
     } flaw;
 };
 
 static const double LARGEST_SUM = 4096;
+
+// S_ij as it is computed again. NaN: not known.
+static double score_again(const struct problem* p, int flaw, int64_t b, int64_t h, int64_t i,
+                          int64_t j) {
+    const struct array* K = &p->array[ARRAY_K];
+    int64_t batch = flaw == AGAIN_OF_BATCH ? 0 : b, head = h / p->group;
+    if (flaw == AGAIN_OF_HEAD) head = h;
+    if (flaw == AGAIN_OF_FIRST) head = 0;
+    const int64_t at = place(K->stride, batch, head, j);
+    if (at + p->d > K->tensor->count) return NAN;
+    return p->scale * dot(p, row_of(p, ARRAY_Q, b, h, i), K->tensor->value + at);
+}
 
 // Row i as the kernel makes it. Keys of a block that it does not see weigh nothing.
 static bool row_of_lazy(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
@@ -58,6 +73,11 @@ static bool row_of_lazy(const struct problem* p, const void* how, int64_t b, int
         }
         for (int64_t n = 0; n < WALK_K; n++) sum += S[n] > -INFINITY ? exp(S[n] - m) : 0;
         const bool again = !is_first && !masked && !(sum < LARGEST_SUM);
+        for (int64_t n = 0; n < WALK_K && again && flaw >= AGAIN_OF_HEAD; n++) {
+            S[n] = score_again(p, flaw, b, h, i, j * WALK_K + n);
+            if (isnan(S[n])) return false;
+            largest = n == 0 ? fmax(m, S[n]) : fmax(largest, S[n]);
+        }
         double alpha = 1;
         if (is_first || again || (masked && flaw != MASKED_M_KEPT)) {
             alpha = largest > -INFINITY ? exp(m - largest) : 1;
@@ -90,11 +110,13 @@ static bool row_of_lazy(const struct problem* p, const void* how, int64_t b, int
 
 static enum cause explain_lazy(const struct suspect* s) {
     static const enum cause causes[LAZY_FLAWS] = {
-        [MASKED_O_KEPT] = CAUSE_no_rescale_O, [MASKED_L_KEPT] = CAUSE_no_rescale,
-        [MASKED_M_KEPT] = CAUSE_max_stale,    [AGAIN_O_KEPT] = CAUSE_no_rescale_O,
-        [AGAIN_L_KEPT] = CAUSE_no_rescale,    [SUM_OF_FIRST] = CAUSE_sum_short,
-        [SUM_OF_MASKED] = CAUSE_sum_short,    [V_OF_NEXT] = CAUSE_tile_skipped,
-        [LAST_PV_LOST] = CAUSE_tile_skipped,  [FIRST_PV_TWICE] = CAUSE_tile_twice,
+        [MASKED_O_KEPT] = CAUSE_no_rescale_O,   [MASKED_L_KEPT] = CAUSE_no_rescale,
+        [MASKED_M_KEPT] = CAUSE_max_stale,      [AGAIN_O_KEPT] = CAUSE_no_rescale_O,
+        [AGAIN_L_KEPT] = CAUSE_no_rescale,      [SUM_OF_FIRST] = CAUSE_sum_short,
+        [SUM_OF_MASKED] = CAUSE_sum_short,      [V_OF_NEXT] = CAUSE_tile_skipped,
+        [LAST_PV_LOST] = CAUSE_tile_skipped,    [FIRST_PV_TWICE] = CAUSE_tile_twice,
+        [AGAIN_OF_HEAD] = CAUSE_head_mapping,   [AGAIN_OF_FIRST] = CAUSE_head_ignored,
+        [AGAIN_OF_BATCH] = CAUSE_batch_ignored,
     };
     const struct problem* p = s->problem;
     int64_t n_O = p->array[ARRAY_O].tensor->count, n_LSE = p->array[ARRAY_LSE].tensor->count;
@@ -104,10 +126,11 @@ static enum cause explain_lazy(const struct suspect* s) {
         const struct lazy lazy = {flaw};
         if (!forward_rows_fit(s, row_of_lazy, &lazy)) continue;
         for (int64_t e = 0; e < n_O + n_LSE; e++) O[e] = NAN;  // what the kernel does not write
+        bool known = true;
         FOR_EACH_QUERY(p, b, h, i)
-        row_of_lazy(p, &lazy, b, h, i, O + place_in(p, ARRAY_O, b, h, i),
-                    O + n_O + place_in(p, ARRAY_LSE, b, h, i));
-        if (is_guess(s, is_O(s) ? O : O + n_O)) cause = causes[flaw];
+        known &= row_of_lazy(p, &lazy, b, h, i, O + place_in(p, ARRAY_O, b, h, i),
+                             O + n_O + place_in(p, ARRAY_LSE, b, h, i));
+        if (known && is_guess(s, is_O(s) ? O : O + n_O)) cause = causes[flaw];
     }
     free(O);
     return cause;
@@ -179,7 +202,8 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (are_first_rows(&s)) return CAUSE_sums_moved;
     enum cause cause = CAUSE_NONE;
     if (!p->index.used && !p->mask && p->N_k > WALK_K) cause = explain_lazy(&s);
-    return cause ? cause : index_explain(c, t, budget);
+    if (!cause) cause = index_explain(c, t, budget);
+    return !cause && are_rows_scaled(&s) ? CAUSE_other_sum : cause;
 }
 
 #endif

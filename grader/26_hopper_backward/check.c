@@ -6,6 +6,7 @@
 // nothing is said.
 #include "attention/backward_cases.h"
 #include "attention/backward_mistakes.h"
+#include "attention/reach.h"
 #include "hopper_backward.h"
 #include "wall/arena.h"
 
@@ -140,6 +141,7 @@ static void any_length(struct check* c) {
     backward_case_level(all_keys(c, 64, 71), -130);
     backward_case_level(all_keys(c, 70, 64), -130);
     backward_case_tested(all_keys(c, check_pick(c, 2, 3), check_pick(c, 2, 4)));
+    attention_reaches(with_heads(causal(c, 1, 16), 2, 4), (1 << 27) - check_pick(c, 0, 9));
 }
 
 // N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
@@ -210,8 +212,8 @@ static void gradients_of_any_size(struct check* c) {
 static void repeatable(struct check* c) {
     backward_case_repeatable(same_bits(grouped(all_keys(c, 64, 768), 6, 1)));
     backward_case(same_bits(with_d(causal(c, 128, 256), 128)));
-    // Not all blocks before one add to its tiles.
-    backward_case(same_bits(windowed(c, 384, 384, 90)));
+    // Not all blocks before one add to its tiles; and behind a head's tiles come those of the next.
+    backward_case(same_bits(grouped(windowed(c, 384, 384, 90), 2, 2)));
     const struct own both = {true, (const int64_t[]){0, 180, 384}};
     backward_case(with_documents(all_keys(c, 384, 384), 2, &both));
 }
@@ -220,6 +222,22 @@ static void again(struct check* c) {
     backward_case_again(all_keys(c, 128, 128), 3, NULL);
     // Each kernel needs more shared memory than others may have unasked.
     backward_case_after(with_d(all_keys(c, 64, 256), 128), causal(c, 64, 128));
+}
+
+// H_q = 0 and keys: no query meets them, and their gradients are 0.
+static void no_query_heads(struct check* c) {
+    struct problem p = with_heads(all_keys(c, 64, 64), 1, 2);
+    problem_begin(&p, GAPS, ", but H_q = 0");
+    backward_fill(&p);
+    check_vary(c, "H", 0, 0);
+    check_expect(c, COURSE_OK, CAUSE_empty_input);
+    check_run(c);
+    for (enum which a = ARRAY_dQ; a <= ARRAY_dV; a++) {
+        struct tensor* t = p.array[a].tensor;
+        guard_gaps(&p, a);
+        for (int64_t e = 0; e < t->count; e++) t->want[e] = 0, t->untouched[e] |= a == ARRAY_dQ;
+        check_compare(c, t, budget_exact());
+    }
 }
 
 static void arguments(struct check* c) {
@@ -250,6 +268,7 @@ static void arguments(struct check* c) {
     check_ordinary(c);
     backward_case(p);
     backward_cases_empty(with_heads(p, 2, 2));
+    no_query_heads(c);
     problem_bad_arguments(p, (struct strides){.n = 56, .h = -64, .b = -64});
     problem_strides_refused(p, COURSE_UNSUPPORTED, (struct strides){.n = 68, .h = 100, .b = 4100});
     problem_refused(p, others);
@@ -266,6 +285,8 @@ static void safe(struct check* c) {
     backward_case(grouped(with_d(all_keys(c, 64, 16), 128), 3, 3));
     const struct own own = {true, (const int64_t[]){0, 41, 41, 150, 193}};
     backward_case(with_documents(windowed(c, 150, 193, 60), 4, &own));
+    // No block has anything to do, but what comes after has to wait for what came before.
+    backward_case(with_documents(all_keys(c, 16, 16), 1, DOCUMENTS(0, 0)));
 }
 
 // ---- costs, each of kernels that multiply by wgmma

@@ -22,23 +22,31 @@ static void whole_tiles(struct check* c) {
     low_case(all_keys(c, 192, 2048), "", JUDGE_O);  // from just so many tiles may be larger
 }
 
+static struct low with_another_flag(struct low l) {
+    l.p.flag = -65536;
+    return l;
+}
+
 static void scales_of_blocks(struct check* c) {
     low_case(of_blocks(all_keys(c, 128, 128), 6), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, 384, 384), 6), "", JUDGE_O);
-    low_case(of_blocks(of_d(all_keys(c, 256, 256), 128), 3), "", JUDGE_O);
+    low_case(of_blocks(with_another_flag(of_d(all_keys(c, 256, 256), 128)), 3),
+             ", per_block = -65536", JUDGE_O);
     low_case(of_blocks(of_heads(all_keys(c, 256, 256), 2, 2, 1), 6), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, 384, 2048), 3), "", JUDGE_O);
 }
 
-// More tiles than the card has multiprocessors: blocks that stay take a second one. What a block
-// uses for both is watched.
+// More tiles than a card has multiprocessors: blocks that stay take a second one and a third one.
+// What a block uses for all of them is watched.
 static void heads(struct check* c) {
     static const double factors[] = {0.5, 1.7, 2.5};
     struct low l = of_blocks(of_heads(all_keys(c, 128, 256), 2, check_pick(c, 2, 3), 1), 0);
     l.p.scale = (double)(float)(l.p.scale * factors[check_pick(c, 0, 2)]);
     low_case(l, ", a scale of its own", JUDGE_O);
     check_watch(c, WATCH_CHECK);
-    low_case(of_blocks(of_heads(all_keys(c, 16, 128), 7, 20, 1), 0), "", JUDGE_O);
+    l = of_blocks(of_heads(all_keys(c, 16, 128), 4, check_pick(c, 9, 11), 1), 0);
+    l.p.card = "h100-1g";
+    low_case(l, ", on a card of 16 multiprocessors", JUDGE_O);
 }
 
 static void groups(struct check* c) {
@@ -55,6 +63,8 @@ static void ragged(struct check* c) {
     low_case(of_blocks(all_keys(c, 64 + check_pick(c, 1, 15), 128), 0), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, 17, 128 + check_pick(c, 1, 9)), 0), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, 33, 15), 0), "", JUDGE_O);
+    // Where a head's scales begin: each head has one block, which is not full.
+    low_case(of_blocks(of_heads(all_keys(c, 33, check_pick(c, 70, 100)), 1, 2, 1), 6), "", JUDGE_O);
     low_case(of_blocks(of_d(all_keys(c, 200, 130), 128), 0), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, 1, 4321), 0), "", JUDGE_O);
     low_case(of_blocks(of_heads(all_keys(c, 200, 2048 + check_pick(c, 3, 60)), 1, 2, 1), 0), "",
@@ -68,11 +78,6 @@ static void ragged(struct check* c) {
                    (struct strides){.b = 2 * 70 * 64, .n = 64, .h = 70 * 64});
     check_run(c);
     low_judge(&l, JUDGE_O);
-}
-
-static struct low with_another_flag(struct low l) {
-    l.p.flag = -65536;
-    return l;
 }
 
 // The diagonal crosses tiles at their corner, and in their middle.
@@ -130,6 +135,27 @@ static double long_tail(int64_t n) {
     return n == 150 ? 7 : 0;
 }
 
+// All values are 1, and all keys but two have 1.115 2^-11 of the largest weight: above 32, such a
+// weight is at least 2^-6, and rounded by 2^-4 of itself at most. Below 16 it is 4.5 steps of 2^-9.
+static double two_of_many(int64_t n) {
+    return n == 5 || n == 4095 ? 7.51577 : 0;
+}
+static void faint_weights(struct low l) {
+    l.p.scale = 1;
+    low_begin(&l, ", values 1; two keys have 2000 times the weight of each other");
+    set_levels(&l, ARRAY_Q, one);
+    set_levels(&l, ARRAY_K, two_of_many);
+    double* ones = check_allocate(l.p.check, l.p.array[ARRAY_V].tensor->count, sizeof *ones);
+    for (int64_t e = 0; e < l.p.array[ARRAY_V].tensor->count; e++) ones[e] = 1;
+    low_set(&l, ARRAY_V, ones);
+    free(ones);
+    check_run(l.p.check);
+    struct forward_budgets budgets = low_want(&l);
+    const double most = 0.044;  // a 16th of what these weights are of all, and a quarter more
+    budgets.O = (struct budget){most, most, most};
+    check_compare(l.p.check, l.p.array[ARRAY_O].tensor, budgets.O);
+}
+
 static void with_levels(struct low l, double factor, double (*level)(int64_t n), const char* what) {
     l.p.scale = factor;
     low_begin(&l, what);
@@ -150,6 +176,7 @@ static void hard_scores(struct check* c) {
     with_levels(of_blocks(all_keys(c, 64, 512), 0), 1, one_of_many, ", one key has all the weight");
     with_levels(of_blocks(all_keys(c, 64, 1024), 0), 1, long_tail,
                 ", a thousand keys weigh as much as one");
+    faint_weights(of_blocks(all_keys(c, 16, 4096), 0));
     // Values of 0 have the smallest scale of all.
     l = of_blocks(all_keys(c, 64, 256), 0);
     low_begin(&l, ", all values 0");

@@ -27,6 +27,7 @@ struct step {
     int64_t B, N, H, d;
     struct strides stride;
     bool per_block, rotated, transposed;
+    int64_t flag;  // what the launcher gets for each that is set; 0: 1
 };
 
 static int64_t blocks_of_rows(const struct step* s) {
@@ -198,7 +199,7 @@ static void declare_outputs(struct low* l, struct strides stride) {
     check_int(c, "d", p->d);
     check_real(c, "scale", p->scale);
     check_int(c, "causal", p->causal ? (p->flag ? p->flag : 1) : 0);
-    check_int(c, "per_block", l->per_block);
+    check_int(c, "per_block", l->per_block ? (p->flag ? p->flag : 1) : 0);
     check_int(c, "rotated", l->rotated);
     if (stride.n == 0)
         stride = (struct strides){.b = p->N_q * p->H * p->d, .n = p->H * p->d, .h = p->d};

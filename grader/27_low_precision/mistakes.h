@@ -126,6 +126,7 @@ enum other_scale {
     OF_BLOCK_0,
     OF_NEXT_BLOCK,
     OF_BLOCK_BEFORE,
+    OF_TILE,  // of the block of the first row of a tile of 192
     FIRST_OF_ALL,
     OTHERS
 };
@@ -146,6 +147,8 @@ static double other_scale(const struct low* l, enum which a, int64_t head, int64
         return scale[0];
     case OF_NEXT_BLOCK:
         return scale[block + 1 < T ? block + 1 : block];
+    case OF_TILE:
+        return scale[n / 192 * 192 / SCALE_BLOCK % T];
     case OF_BLOCK_BEFORE:
         return scale[block > 0 ? block - 1 : 0];
     default:
@@ -222,10 +225,13 @@ enum walk_flaw {
     ROWS_MIXED,        // a word has two keys of either row
     WORDS_SWAPPED,     // the words of the second row and of the second half are swapped
     O_KEPT,            // O is not rescaled
+    O_KEPT_IN_SECOND,  // only where one of the first 8 rows' maximum grows
     L_KEPT,            // l is not
     V_OF_NEXT,         // the weights of a block multiply the values of the next one
     LAST_PV_LOST,      // the last block's product with V is left out
     P_ONCE,            // P is at most 1 when it is rounded
+    P_TO_16,           // it is up to 2^4
+    M_WITHOUT_V,       // m is the maximum of scores alone
     P_TOO_LARGE,       // it is up to 2^10, and 448 stands for what is larger
     L_OF_PV,           // l sums P times the scale of V
     L_WITHOUT_FACTOR,  // l has not the factor that P has
@@ -234,17 +240,13 @@ enum walk_flaw {
 };
 
 static const enum cause causes_of_walk[WALK_FLAWS] = {
-    [KEYS_IN_ORDER] = CAUSE_fragment_order,
-    [ROWS_MIXED] = CAUSE_fragment_order,
-    [WORDS_SWAPPED] = CAUSE_fragment_order,
-    [O_KEPT] = CAUSE_no_rescale_O,
-    [L_KEPT] = CAUSE_no_rescale,
-    [V_OF_NEXT] = CAUSE_tile_skipped,
-    [LAST_PV_LOST] = CAUSE_tile_skipped,
-    [P_ONCE] = CAUSE_low_precision,
-    [P_TOO_LARGE] = CAUSE_saturation,
-    [L_OF_PV] = CAUSE_scale_of_block,
-    [L_WITHOUT_FACTOR] = CAUSE_weight_factor,
+    [KEYS_IN_ORDER] = CAUSE_fragment_order,  [ROWS_MIXED] = CAUSE_fragment_order,
+    [WORDS_SWAPPED] = CAUSE_fragment_order,  [O_KEPT] = CAUSE_no_rescale_O,
+    [O_KEPT_IN_SECOND] = CAUSE_no_rescale_O, [L_KEPT] = CAUSE_no_rescale,
+    [V_OF_NEXT] = CAUSE_tile_skipped,        [LAST_PV_LOST] = CAUSE_tile_skipped,
+    [P_ONCE] = CAUSE_low_precision,          [P_TO_16] = CAUSE_low_precision,
+    [M_WITHOUT_V] = CAUSE_weight_factor,     [P_TOO_LARGE] = CAUSE_saturation,
+    [L_OF_PV] = CAUSE_scale_of_block,        [L_WITHOUT_FACTOR] = CAUSE_weight_factor,
     [LSE_WITH_FACTOR] = CAUSE_weight_factor,
 };
 
@@ -271,6 +273,7 @@ struct walked {
 
 static double rounded_weight(enum walk_flaw flaw, const struct numbers* n, double P) {
     if (flaw == P_ONCE) return few_bits_round(&E4M3, n, P / 256);
+    if (flaw == P_TO_16) return few_bits_round(&E4M3, n, P / 16) * 16;
     if (flaw == P_TOO_LARGE) return few_bits_round(&E4M3, n, P * 4);
     return few_bits_round(&E4M3, n, P);
 }
@@ -287,13 +290,15 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int64_t b, int64
     for (int r = 0; r < WALK_ROWS; r++) w->m[r] = -INFINITY;
     for (int64_t j = last / WALK_K; last >= 0 && j >= 0; j--) {
         v = scale_of_V(l, b, h, j * WALK_K);
+        double alphas[WALK_ROWS];
+        bool first_rows_grow = false;
         for (int r = 0; r < WALK_ROWS; r++) {
             double m = w->m[r], sum = 0;
             for (int n = 0; n < WALK_K; n++) {
                 const int64_t key = j * WALK_K + n, i = i0 + r;
                 const bool sees = i < p->N_q && key < keys_seen(p, i) && key < p->N_k;
                 P[r][n] = sees ? score(p, b, h, i, key) / M_LN2 + log2(v) : -INFINITY;
-                m = fmax(m, P[r][n]);
+                m = fmax(m, P[r][n] - (flaw == M_WITHOUT_V ? log2(v) : 0));
             }
             const double alpha = m > -INFINITY ? exp2(w->m[r] - m) : 1;
             w->m[r] = m;
@@ -304,8 +309,12 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int64_t b, int64
             }
             if (flaw != L_KEPT) w->l[r] *= alpha;
             w->l[r] += flaw == L_OF_PV ? sum : sum / v;
-            for (int64_t x = 0; x < p->d && flaw != O_KEPT; x++) w->O[r][x] *= alpha;
+            alphas[r] = alpha;
+            first_rows_grow |= r < WALK_ROWS / 2 && alpha != 1;
         }
+        const bool kept = flaw == O_KEPT || (flaw == O_KEPT_IN_SECOND && !first_rows_grow);
+        for (int r = 0; r < WALK_ROWS && !kept; r++)
+            for (int64_t x = 0; x < p->d; x++) w->O[r][x] *= alphas[r];
         const int64_t of_V = flaw == V_OF_NEXT && j > 0 ? j - 1 : j;
         const double v_there = scale_of_V(l, b, h, of_V * WALK_K);
         for (int r = 0; r < WALK_ROWS; r++)
@@ -380,7 +389,8 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (l->call == CALL_BOTH) cause = explain_first_call(l);
     if (l->call == CALL_ATTENTION) cause = explain_scales(&s);
     if (!cause && l->call == CALL_ATTENTION && l->p.N_k > 0) cause = explain_walk(&s);
-    return cause ? cause : fragment_explain(c, t, budget);
+    if (!cause) cause = fragment_explain(c, t, budget);
+    return !cause && are_rows_scaled(&s) ? CAUSE_other_sum : cause;
 }
 
 #endif

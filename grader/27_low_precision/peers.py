@@ -25,13 +25,14 @@ class Strides(ctypes.Structure):
 
 
 class Peers:
-    fa3 = staticmethod(flash_attention_3())
+    fa3 = flash_attention_3()
     names = ("SDPA cuDNN",)
     names += ("lesson 25",) if os.path.exists(LESSON_25) else ()
-    names += ("FlashAttention-3 e4m3",) if fa3.__func__ else ()
+    names += ("FlashAttention-3 e4m3",) if fa3 else ()
     names += ("cuDNN e4m3",) if cudnn else ()
     kinds = ("pytorch",) * len(names)
-    looser = 1.0
+    looser = 2.0  # cuDNN's O has eight bits on Hopper: 2^-4 of itself may be missing
+    of_O = 64  # its scale; the largest V is 448 / 64
 
     def __init__(self, bench, n):
         self.bench = bench
@@ -65,7 +66,7 @@ class Peers:
             raise RuntimeError("no other kernel makes these bytes")
         if peer not in self.calls:  # the first call is not timed
             self.calls[peer] = {"SDPA cuDNN": self.of_sdpa, "lesson 25": self.of_lesson_25,
-                                "FlashAttention-3 e4m3": self.of_fa3, "cuDNN e4m3": self.of_cudnn}[peer]()
+                                "FlashAttention-3 e4m3": self.of_fa3, "cuDNN e4m3": self.of_cudnn}[self.names[peer]]()
         return self.calls[peer]()
 
     def of_sdpa(self):
@@ -82,7 +83,7 @@ class Peers:
         sizes = [self.B, self.N, self.N, self.H, self.H, self.d]
         rest = [ctypes.c_float(self.d**-0.5), int(self.causal), 0, 0, None, None, ctypes.c_void_p(tickets.data_ptr())]
 
-        def call():
+        def call(kept=(arrays, LSE, tickets)):  # the pointers alone would not keep them
             if launcher(*pointers, *sizes, packed, packed, packed, packed, *rest):
                 raise RuntimeError("lesson 25 refused")
             return O.transpose(1, 2)
@@ -99,7 +100,7 @@ class Peers:
         q, k, v = (s.expand(self.B, self.H).contiguous() for s in self.one_scale())
 
         def call():
-            result = self.fa3(Q, K, V, causal=self.causal, q_descale=q, k_descale=k, v_descale=v)
+            result = self.fa3.flash_attn_func(Q, K, V, causal=self.causal, q_descale=q, k_descale=k, v_descale=v)
             return (result[0] if isinstance(result, tuple) else result).transpose(1, 2)
 
         return call
@@ -109,17 +110,20 @@ class Peers:
         graph = cudnn.pygraph(io_data_type=cudnn.data_type.FP8_E4M3, intermediate_data_type=cudnn.data_type.FLOAT,
                               compute_data_type=cudnn.data_type.FLOAT)
         one = torch.ones(1, 1, 1, 1, device="cuda")
-        given = [rows_outside(x) for x in self.bytes] + scales + [one / 256, one * 256, one]
+        given = [rows_outside(x) for x in self.bytes] + scales + [one / 256, one * 256, one * self.of_O]
         types = [cudnn.data_type.FP8_E4M3] * 3 + [cudnn.data_type.FLOAT] * 6
         inputs = [graph.tensor(dim=list(x.shape), stride=list(x.stride()), data_type=t) for x, t in zip(given, types)]
         outputs = graph.sdpa_fp8(*inputs[:3], *inputs[3:6], descale_s=inputs[6], scale_s=inputs[7], scale_o=inputs[8],
                                  is_inference=True, attn_scale=self.d**-0.5, use_causal_mask=self.causal)
-        O = rows_outside(torch.empty(self.B, self.H, self.N, self.d, dtype=torch.bfloat16, device="cuda"))
+        O = rows_outside(torch.empty(self.B, self.H, self.N, self.d, dtype=torch.uint8, device="cuda"))
         amax = [torch.empty(1, 1, 1, 1, device="cuda") for _ in range(2)]
-        outputs[0].set_output(True).set_dim(list(O.shape)).set_stride(list(O.stride())).set_data_type(cudnn.data_type.BFLOAT16)
+        outputs[0].set_output(True).set_dim(list(O.shape)).set_stride(list(O.stride())).set_data_type(cudnn.data_type.FP8_E4M3)
         for tensor in outputs[2:4]:
             tensor.set_output(True).set_dim([1, 1, 1, 1]).set_stride([1, 1, 1, 1]).set_data_type(cudnn.data_type.FLOAT)
-        graph.build([cudnn.heur_mode.A])
+        try:
+            graph.build([cudnn.heur_mode.A])
+        except cudnn.cudnnGraphNotSupportedError as refused:  # no RuntimeError, as others refuse
+            raise RuntimeError(str(refused)) from refused
         pack = dict(zip(inputs + [outputs[0], *outputs[2:4]], given + [O, *amax]))
         workspace = torch.empty(graph.get_workspace_size(), dtype=torch.uint8, device="cuda")
 
@@ -130,6 +134,8 @@ class Peers:
         return call
 
     def deliver(self, peer, O):
+        if O.dtype == torch.uint8:
+            O = (O.view(torch.float8_e4m3fn).float() / self.of_O).bfloat16()
         self.bench.put("O", O.transpose(1, 2))
         self.bench.put_agreed("LSE")
 

@@ -4,6 +4,7 @@
 #define STEP_CASES_H
 
 #include "27_low_precision/mistakes.h"
+#include "check/reach.h"
 
 // ---- the step to eight bits --------------------------------------------------------------------
 
@@ -27,9 +28,10 @@ static void declare_step(struct check* c, void* problem) {
     check_int(c, "stride_x.b", s->stride.b);
     check_int(c, "stride_x.n", s->stride.n);
     check_int(c, "stride_x.h", s->stride.h);
-    check_int(c, "per_block", s->per_block);
-    check_int(c, "rotated", s->rotated);
-    check_int(c, "transposed", s->transposed);
+    const int64_t set = s->flag ? s->flag : 1;
+    check_int(c, "per_block", s->per_block ? set : 0);
+    check_int(c, "rotated", s->rotated ? set : 0);
+    check_int(c, "transposed", s->transposed ? set : 0);
     const int64_t rows = s->B * s->N * s->H;
     const int64_t count =
         rows ? (s->B - 1) * s->stride.b + (s->N - 1) * s->stride.n + (s->H - 1) * s->stride.h + s->d
@@ -104,10 +106,15 @@ static struct step transposed(struct step s) {
     return s;
 }
 
+static struct step with_flag_of(struct step s, int64_t flag) {
+    s.flag = flag;
+    return s;
+}
+
 static void scale_of_each_block(struct check* c) {
     step_of_normal(c, rows_of_X(1, 128, 1, 64), "");
     step_of_normal(c, rows_of_X(2, 256, 3, 64), "");
-    step_of_normal(c, rows_of_X(1, 384, 2, 128), "");
+    step_of_normal(c, with_flag_of(rows_of_X(1, 384, 2, 128), -65536), ", per_block = -65536");
 }
 
 // Wherever the largest number is, and called again: the scale of the call before is no lower bound.
@@ -135,18 +142,40 @@ static void scale_of_all(struct check* c) {
 
 static void step_transposed(struct check* c) {
     step_of_normal(c, transposed(rows_of_X(1, 128, 1, 64)), "");
-    step_of_normal(c, transposed(rows_of_X(1, 256, 1, 128)), "");
+    step_of_normal(c, with_flag_of(transposed(rows_of_X(1, 256, 1, 128)), 2), ", flags of 2");
     step_of_normal(c, transposed(rows_of_X(1, 128 + check_pick(c, 1, 15), 1, 64)), "");
     step_of_normal(c, transposed(rows_of_X(1, check_pick(c, 17, 31), 1, 128)), "");
 }
 
 static void step_rotated(struct check* c) {
     step_of_normal(c, rotated(rows_of_X(1, 128, 1, 64)), "");
-    step_of_normal(c, rotated(rows_of_X(1, 256, 1, 128)), "");
+    step_of_normal(c, with_flag_of(rotated(rows_of_X(1, 256, 1, 128)), 2), ", flags of 2");
     step_of_normal(c, rotated(of_all(rows_of_X(1, 128, 1, 64))), "");
 }
 
+// The launcher is told of N rows, of which the case has the last ones, from a whole block on.
+static bool rows_reached(struct check* c, const void* d, int64_t N) {
+    static const struct step_flaw right;
+    const int64_t shown = N > 4096 ? 256 + N % SCALE_BLOCK : N;
+    const struct step s = rows_of_X(1, shown, 1, *(const int64_t*)d);
+    struct step_case q = {.check = c, .s = s, .is_counted = true};
+    check_case(c, "the last of %lld rows, d = %lld", (long long)N, (long long)s.d);
+    declare_step(c, &q);
+    fill_step(&q);
+    if (shown < N) {
+        check_vary(c, "N", 0, N);
+        check_ends(c, q.X, 1, N * s.d);
+        check_ends(c, q.to, 1, N * s.d);
+        check_ends(c, q.scales, 1, CEIL_DIV(N, SCALE_BLOCK));
+    }
+    check_run_few_blocks(c);
+    check_run(c);
+    quantise(&s, &right, q.X->value, q.to->want, q.scales->want);
+    return check_end_is_right(q.to) && check_end_is_right(q.scales);
+}
+
 static void any_rows(struct check* c) {
+    static const int64_t d = 64;
     step_of_normal(c, rows_of_X(1, check_pick(c, 1, 15), 1, 64), "");
     step_of_normal(c, rows_of_X(1, 128 + check_pick(c, 1, 100), 1, 128), "");
     struct step s = rows_of_X(2, 140, 2, 64);
@@ -157,6 +186,7 @@ static void any_rows(struct check* c) {
     step_of_normal(c, transposed(s), ", heads outside");
     s.stride.b = 0;
     step_of_normal(c, s, ", all batches the same");
+    check_reaches(c, INT32_MAX - check_pick(c, 0, 9), rows_reached, &d);
 }
 
 // Halves, on their way to the even one of both; what is subnormal in e4m3; zeros of both signs. A

@@ -262,8 +262,10 @@ static void means(struct check* c) {
 }
 
 static void corrected(struct check* c) {
-    run_adamw(adamw_of(c, 1024, 1), "the first step");
+    // At the first step v alone does not tell how it came about.
     run_adamw(adamw_of(c, 1024, check_pick(c, 2, 5)), "an early step");
+    run_adamw(adamw_of(c, 1024, 1), "the first step");
+    run_adamw(adamw_of(c, 1024, ((int64_t)1 << 32) + check_pick(c, 1, 3)), "a step of 33 bits");
     // 1 - beta2^step as a difference of floats is off by 5e-5 and 1e-4 at these steps.
     struct adamw a = adamw_of(c, 1024, check_pick(c, 2, 3));
     a.c.numbers.beta2 = dtype_round(F32, 0.9999);
@@ -276,7 +278,7 @@ static void decayed(struct check* c) {
     a.c.numbers.decay = dtype_round(F32, 0.1);
     a.c.numbers.n_decayed = 1024;
     run_adamw(a, "all decay");
-    a.c.numbers.n_decayed = check_pick(c, 300, 700);
+    a.c.numbers.n_decayed = 4 * check_pick(c, 75, 175) + check_pick(c, 1, 3);
     run_adamw(a, "some decay");
 }
 
@@ -290,6 +292,14 @@ static void any_count(struct check* c) {
     const int64_t n[] = {check_pick(c, 1025, 1050), check_pick(c, 4097, 4200), check_pick(c, 2, 7),
                          1};
     for (int i = 0; i < 4; i++) run_adamw(adamw_of(c, n[i], 2000), "any n");
+    // What is made of g, and how w moves, is no matter here; but m, v and w_bf16 are stored, too.
+    struct adamw a = adamw_of(c, 4 * check_pick(c, 256, 270) + check_pick(c, 1, 3), 2000);
+    a.c.numbers.lr = 0;
+    begin_adamw(&a, "any n, lr and g are 0");
+    fill_adamw(&a);
+    for (int64_t i = 0; i < a.c.g->count; i++) a.c.g->value[i] = 0;
+    check_run(c);
+    judge_adamw(&a, true);
 }
 
 // ---- arguments
@@ -394,8 +404,10 @@ static void adamw_moves(struct check* c) {
                   (double)t->global_load_bytes / n, 14.1);
     check_at_most(c, CAUSE_too_much_written, "bytes stored for each parameter",
                   (double)(t->global_store_bytes + t->filled_bytes) / n, 14.1);
+    // Of eight parameters a thread, two loads of 16 bytes side by side: the second one finds its
+    // sectors in L1.
     check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte loaded",
-                  32 * (double)t->global_load_sectors / (double)t->global_load_bytes, 1.1);
+                  32 * (double)t->global_load_sectors / (double)t->global_load_bytes, 2);
 }
 
 // A slip may leave larger numbers than are wanted, with roundings of their own.

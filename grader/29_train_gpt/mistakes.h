@@ -56,9 +56,13 @@ enum adamw_slip {
     CORRECTED_BY_BETA1,  // both
     CORRECTED_BY_BETA2,
     CORRECTED_BY_FIRST,  // by the first call's step
+    CORRECTED_OUTSIDE,   // v behind the root
+    CORRECTED_BY_INT,    // by the step's lower 32 bits
     DECAY_LOST,
     DECAY_OF_ALL,
     DECAY_OF_THE_OTHERS,
+    DECAY_OF_QUADS,  // of four neighbours all, if the first one does
+    DECAY_OF_BLOCKS,
     DECAY_IN_G,  // Adam with L2: g + decay w
     DECAY_WITHOUT_LR,
     EPS_IN_THE_ROOT,
@@ -86,6 +90,7 @@ static double correction(double beta, int64_t step, enum adamw_slip slip) {
     if (slip == NOT_CORRECTED) return 1;
     if (slip == CORRECTED_FROM_0) step--;
     if (slip == CORRECTED_FROM_2) step++;
+    if (slip == CORRECTED_BY_INT) step = (int32_t)step;
     return -expm1((double)step * log(beta));
 }
 
@@ -105,9 +110,10 @@ static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64
     double correct2 = correction(slip == CORRECTED_BY_BETA1 ? a->beta1 : a->beta2, step, slip);
     const double m_hat = (slip == OLD_M ? old_m : *m) / correct1;
     const double v_hat = (slip == OLD_M ? old_v : *v) / correct2;
-    double root = slip == ROOT_LOST         ? v_hat + a->eps
-                  : slip == EPS_IN_THE_ROOT ? sqrt(v_hat + a->eps)
-                                            : sqrt(v_hat) + a->eps;
+    double root = slip == ROOT_LOST           ? v_hat + a->eps
+                  : slip == CORRECTED_OUTSIDE ? sqrt(*v) / correct2 + a->eps
+                  : slip == EPS_IN_THE_ROOT   ? sqrt(v_hat + a->eps)
+                                              : sqrt(v_hat) + a->eps;
     double moved = a->lr * m_hat / root;
     if (slip != DECAY_IN_G) moved += (slip == DECAY_WITHOUT_LR ? 1 : a->lr) * decay * *w;
     *w = slip == SIGN ? *w + moved : *w - moved;
@@ -165,7 +171,10 @@ static bool simulate_adamw(const struct adamw_case* a, const struct tensor* t, e
     for (int64_t i = 0; i < s->n; i++) {
         double w = a->w->value[i], m = a->m->value[i], v = a->v->value[i], w_bf16 = 0;
         for (int64_t k = 0; k < s->steps; k++)
-            adamw_one(s, slip, slip == CORRECTED_BY_FIRST ? s->step : s->step + k, i < s->n_decayed,
+            adamw_one(s, slip, slip == CORRECTED_BY_FIRST ? s->step : s->step + k,
+                      (slip == DECAY_OF_QUADS    ? i / 4 * 4
+                       : slip == DECAY_OF_BLOCKS ? i / 256 * 256
+                                                 : i) < s->n_decayed,
                       a->g->value[k * s->n + i], &w, &m, &v, &w_bf16);
         guess[i] = t == a->w ? w : t == a->m ? m : t == a->v ? v : dtype_round(BF16, w_bf16);
     }
@@ -205,6 +214,10 @@ static const struct hypothesis mistakes[] = {
     SLIP(layer_input, .slip = FC_TAKES_NORM1),
     SLIP(layer_input, .slip = QKV_TAKES_NORM2),
     SLIP(layer_input, .slip = PROJ_TAKES_DO),
+    SLIP(layer_input, .slip = FC_TAKES_X_BY_2),
+    SLIP(layer_input, .slip = QKV_TAKES_MID_BY_1),
+    SLIP(wrong_array, .slip = NORM2_BY_WEIGHT_1),
+    SLIP(wrong_array, .slip = NORM1_BY_WEIGHT_2),
     SLIP(layer_input, .slip = NORM2_BACK_OF_X),
     SLIP(layer_input, .slip = NORM1_BACK_OF_MID),
     SLIP(head_ignored, .slip = ONE_HEAD),
@@ -215,10 +228,14 @@ static const struct hypothesis mistakes[] = {
     SLIP(bias_correction, .adamw = CORRECTED_FROM_2),
     SLIP(bias_correction, .adamw = CORRECTED_BY_BETA1),
     SLIP(bias_correction, .adamw = CORRECTED_BY_BETA2),
+    SLIP(bias_correction, .adamw = CORRECTED_OUTSIDE),
+    SLIP(bias_correction, .adamw = CORRECTED_BY_INT),
     SLIP(stale_state, .adamw = CORRECTED_BY_FIRST),
     SLIP(weight_decay, .adamw = DECAY_LOST),
     SLIP(weight_decay, .adamw = DECAY_OF_ALL),
     SLIP(weight_decay, .adamw = DECAY_OF_THE_OTHERS),
+    SLIP(weight_decay, .adamw = DECAY_OF_QUADS),
+    SLIP(weight_decay, .adamw = DECAY_OF_BLOCKS),
     SLIP(weight_decay, .adamw = DECAY_IN_G),
     SLIP(weight_decay, .adamw = DECAY_WITHOUT_LR),
     SLIP(adam_step, .adamw = EPS_IN_THE_ROOT),

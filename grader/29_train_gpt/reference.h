@@ -45,6 +45,10 @@ enum slip {
     QKV_TAKES_X,
     FC_TAKES_NORM1,  // the first norm's X and statistics for the second
     QKV_TAKES_NORM2,
+    FC_TAKES_X_BY_2,  // X in the place of X', with the statistics and weights of the second norm
+    QKV_TAKES_MID_BY_1,
+    NORM2_BY_WEIGHT_1,  // the norm's gradient with the weights of the other norm
+    NORM1_BY_WEIGHT_2,
     NORM2_BACK_OF_X,  // the norm's gradient with X and its statistics
     NORM1_BACK_OF_MID,
     PROJ_TAKES_DO,    // dO and O exchanged in dW_proj
@@ -274,8 +278,8 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
         dZ[e] = slip == SLOPE_LOST ? dH[e] : dH[e] * gelu_slope_of(a->Z[e]);
     round_all(dZ, 4 * n, rounded);
     const bool first = slip == FC_TAKES_NORM1, second = slip == QKV_TAKES_NORM2;
-    norm_of(norm, first ? a->X : a->X_mid, first ? a->stats1 : a->stats2, W[first ? NORM1 : NORM2],
-            W[first ? NORM1_BIAS : NORM2_BIAS], rows, C);
+    norm_of(norm, first || slip == FC_TAKES_X_BY_2 ? a->X : a->X_mid, first ? a->stats1 : a->stats2,
+            W[first ? NORM1 : NORM2], W[first ? NORM1_BIAS : NORM2_BIAS], rows, C);
     if (slip == FC_TAKES_X) memcpy(norm, a->X_mid, (size_t)n * sizeof *norm);
     round_all(norm, n, rounded);
     weight_gradient(dW[W_FC], dZ, norm, rows, 4 * C, C, rounded);
@@ -285,7 +289,7 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
     const bool of_X = slip == NORM2_BACK_OF_X, of_mid = slip == NORM1_BACK_OF_MID;
     norm_gradient(a->dX, times_around(slip, AROUND_MLP_LOST, AROUND_MLP_TWICE), dW[NORM2],
                   dW[NORM2_BIAS], dn, of_X ? a->X : a->X_mid, of_X ? a->stats1 : a->stats2,
-                  W[NORM2], rows, C, rounded);
+                  W[slip == NORM2_BY_WEIGHT_1 ? NORM1 : NORM2], rows, C, rounded);
 
     round_all(a->dX, n, slip == AROUND_ROUNDED);
     memcpy(g,
@@ -299,8 +303,9 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
     bias_gradient(dW[B_PROJ], slip == PROJ_BIAS_OF_DY ? dY : g, rows, C, rounded);
     const struct block_size one = {s.B, s.N, s.C, 1};
     attention_gradient(dZ, dH, a, slip == ONE_HEAD ? one : s, rounded);
-    norm_of(norm, second ? a->X_mid : a->X, second ? a->stats2 : a->stats1,
-            W[second ? NORM2 : NORM1], W[second ? NORM2_BIAS : NORM1_BIAS], rows, C);
+    norm_of(norm, second || slip == QKV_TAKES_MID_BY_1 ? a->X_mid : a->X,
+            second ? a->stats2 : a->stats1, W[second ? NORM2 : NORM1],
+            W[second ? NORM2_BIAS : NORM1_BIAS], rows, C);
     if (slip == QKV_TAKES_X) memcpy(norm, a->X, (size_t)n * sizeof *norm);
     round_all(norm, n, rounded);
     weight_gradient(dW[W_QKV], dZ, norm, rows, 3 * C, C, rounded);
@@ -308,7 +313,8 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
     input_gradient(dn, dZ, W[W_QKV], rows, 3 * C, C, rounded);
     norm_gradient(a->dX, times_around(slip, AROUND_ATTENTION_LOST, AROUND_ATTENTION_TWICE),
                   dW[NORM1], dW[NORM1_BIAS], dn, of_mid ? a->X_mid : a->X,
-                  of_mid ? a->stats2 : a->stats1, W[NORM1], rows, C, rounded);
+                  of_mid ? a->stats2 : a->stats1, W[slip == NORM1_BY_WEIGHT_2 ? NORM2 : NORM1],
+                  rows, C, rounded);
     free(g), free(norm), free(H), free(dH), free(dZ), free(dn), free(dY);
 }
 

@@ -1,13 +1,20 @@
 #!/bin/sh
 # test.sh: what lesson 29 has to prove beside its grade: `make train` learns, what is interrupted
-# goes on with the same bits, and what is no checkpoint of this training is not taken for one.
+# goes on with the same bits, and what is no checkpoint of this training is not taken for one; and
+# that several GPUs train as one does.
 # usage: test.sh
 . grader/test/tell.sh
 dir=$(mktemp -d "${TMPDIR:-/tmp}/train.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
+for lesson in 01_vector_add 29_train_gpt; do
+    begin="begin in line $(grep -n 'your code goes here' "exercises/$lesson/${lesson#*_}.cu" | sed 's/:.*//; q')"
+    expect "$lesson: the stub's grade says where to begin" sh -c "
+        '$build/grader/$lesson/check' 'exercises/$lesson/${lesson#*_}.cu' --device cpu --seed 1 >'$dir/said'
+        grep -q ': $begin,' '$dir/said'"
+done
 STEPS=3 FROM=solutions MODEL=tiny DEVICE=cpu OUT=$dir/whole
 export STEPS FROM MODEL DEVICE OUT
-unset SEED GPUS MAKEFLAGS MAKELEVEL
+unset SEED GPUS NCCL MAKEFLAGS MAKELEVEL
 expect "train: a model is trained and writes text" sh -c "make -s train >'$dir/said' 2>&1 && grep -q '^It writes:' '$dir/said'"
 # shellcheck disable=SC2016  # the $ are awk's
 expect "train: the loss falls" awk -F, '
@@ -54,5 +61,102 @@ refused() { # refused WORDS NAME=VALUE...
 expect "train: another MODEL= is refused" refused 'none of these' MODEL=large
 expect "train: STEPS=0 is refused" refused 'no whole number' STEPS=0
 expect "train: FROM= is exercises or solutions" refused 'neither' FROM=steps
-expect "train: GPUS=2 is not there" refused 'one GPU' GPUS=2
+expect "train: GPUS=0 is refused" refused 'no number of GPUs' GPUS=0
+expect "train: GPUS=3 does not divide the texts" refused 'divided evenly' GPUS=3
+expect "train: without NCCL it says what to do" refused 'needs NCCL' GPUS=2 NCCL=/nowhere.so
+expect "train: a library that is not NCCL is refused" refused 'no NCCL' GPUS=2 NCCL=libm.so.6
+
+# ---- several GPUs: on the CPU device each process has one
+
+# several PROGRAM FOLDER OPTION...: with GPUS=2
+several() {
+    mkdir -p "$dir/$2"
+    binary=$1 folder=$dir/$2
+    shift 2
+    "$binary" --model tiny --text build/train/text --out "$folder" --gpus 2 --nccl build/train/libnccl-cpu.so "$@"
+}
+${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -Igrader grader/test/train/apart.c -lm -o "$dir/apart" || tell FAIL "train: apart.c"
+alike() { # alike ONE SEVERAL: folders
+    "$dir/apart" "$dir/$1/tiny.checkpoint" "$dir/$2/tiny.checkpoint" 2
+}
+expect "train: GPUS=2 trains" several build/train/cpu/program two --steps 3
+expect "train: with the losses of one GPU" alike whole two
+expect "train: the speed is recorded with GPUS" grep -q '^tiny,the course,2,' "$dir/two/tiny.speed.csv"
+program one_step --steps 1 >/dev/null 2>&1
+expect "train: GPUS=2, one step" several build/train/cpu/program two_step --steps 1
+expect "train: with the gradients of one GPU" alike one_step two_step
+on_two() {
+    mkdir -p "$dir/mixed" && cp "$dir/half" "$dir/mixed/tiny.checkpoint" &&
+        several build/train/cpu/program mixed --steps 3 >"$dir/said" && grep -q '^Goes on after step' "$dir/said" &&
+        alike whole mixed
+}
+expect "train: what one GPU began goes on with two" on_two
+
+# ranks_of PID: the processes that it watches
+ranks_of() {
+    awk -v parent="$1" '/^PPid:/ && $2 == parent { split(FILENAME, part, "/"); print part[3] }' /proc/[0-9]*/status 2>/dev/null
+}
+# A process is killed while the others wait for it.
+killed() {
+    mkdir -p "$dir/killed"
+    build/train/cpu/program --model tiny --text build/train/text --out "$dir/killed" --gpus 2 --steps 500 \
+        --nccl build/train/libnccl-cpu.so >"$dir/said" 2>&1 &
+    watcher=$!
+    while ! grep -q '^ *1 ' "$dir/said" && kill -0 $watcher; do sleep 0.1; done
+    ranks=$(ranks_of $watcher)
+    kill -KILL "${ranks##*
+}"
+    wait $watcher
+    [ $? = 1 ] && grep -q 'was ended by signal 9' "$dir/said" || return 1
+    for rank in $ranks; do ! kill -0 "$rank" 2>/dev/null || return 1; done
+}
+expect "train: a process that dies ends the others, with a message" killed
+interrupted_two() {
+    mkdir -p "$dir/two_parts"
+    build/train/cpu/program --model tiny --text build/train/text --out "$dir/two_parts" --gpus 2 --steps 500 \
+        --nccl build/train/libnccl-cpu.so >"$dir/said" 2>&1 &
+    watcher=$!
+    while ! grep -q '^ *1 ' "$dir/said" && kill -0 $watcher; do sleep 0.1; done
+    kill -TERM $watcher
+    wait $watcher
+    [ $? = 143 ] && grep -q '^Interrupted after step' "$dir/said" && test -s "$dir/two_parts/tiny.checkpoint"
+}
+expect "train: two that are interrupted stop behind the same step" interrupted_two
+
+# The means as late as they may come, and what is wrong then.
+# variant NAME FILE.c [SED]: the program with grader/train/FILE.c edited, and late.c
+wrap=-Wl,--wrap=cudev_launch,--wrap=dlsym,--wrap=cudaEventRecord,--wrap=cudaStreamWaitEvent,--wrap=cudaStreamSynchronize
+include="-Igrader -Ilessons -Igrader/cpu/include -DCPU_DEVICE"
+for lesson in lessons/[0-9]*/; do include="$include -I$lesson"; done
+variant() {
+    sed "${3:-}" "grader/train/$2.c" >"$dir/$2.c"
+    [ -z "${3:-}" ] || ! cmp -s "grader/train/$2.c" "$dir/$2.c" || return 1
+    others=
+    for name in main model text checkpoint curve ranks reduce speed; do
+        [ "$name" = "$2" ] || others="$others build/grader/train/$name-cpu.o"
+    done
+    # shellcheck disable=SC2086  # words
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 $include -c "$dir/$2.c" -o "$dir/$2.o" &&
+        ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 $include -c grader/test/train/late.c -o "$dir/late.o" &&
+        g++ -no-pie -rdynamic build/train/cpu/solutions_*.o build/train/cpu/grader_*.o $others "$dir/$2.o" "$dir/late.o" \
+            $wrap build/libgrader.a build/libcpu.a -lpthread -ldl -lm -o "$dir/$1.program"
+}
+late() {
+    variant late reduce && several "$dir/late.program" late --steps 3 && cmp "$dir/two/tiny.checkpoint" "$dir/late/tiny.checkpoint"
+}
+expect "train: means that come late give the same bits" late
+wrong() { # wrong WORDS NAME FILE SED
+    variant "$2" "$3" "$4" && ! several "$dir/$2.program" "$2" --steps 1 >"$dir/said" 2>&1 && grep -q "$1" "$dir/said"
+}
+expect "train: a mean that does not wait for the block is found" wrong 'may not have written' \
+    early reduce '/cudaStreamWaitEvent(r->stream/d'
+expect "train: a step that does not wait for the means is found" wrong 'other parameters' \
+    hasty reduce '/cudaStreamWaitEvent(0/s/return .*/return COURSE_OK;/'
+expect "train: a block that is forgotten is found" wrong 'other parameters' forgotten model 's/TRY(block_mean(m, layer));/if (layer) &/'
+same_half() {
+    variant same main 's/ + (int64_t)t->ranks.rank \* t->size.B//' && several "$dir/same.program" same --steps 1 || return 1
+    alike one_step same
+    [ $? = 1 ]
+}
+expect "train: two that read the same texts are found" same_half
 finish

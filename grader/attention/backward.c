@@ -152,6 +152,7 @@ static const double* read_row(const struct head* t, const double* const* value, 
 static double delta_of(const struct head* t, int64_t i) {
     const struct backward* w = t->w;
     int64_t h = w->flaw.first_delta ? t->h / t->p->group * t->p->group : t->h;
+    if (w->flaw.delta_rows && i / w->flaw.delta_rows % 2) i -= w->flaw.delta_rows;
     const double* O = w->value[ARRAY_O] + place(w->stride[ARRAY_O], t->b, h, i);
     const double* dO = w->dO_of_delta + place(w->stride[ARRAY_dO], t->b, h, i);
     double delta = 0;
@@ -172,6 +173,8 @@ static double scale_of(const struct problem* p, int scale) {
         return 1.0 / (double)p->d;
     case SCALE_LN_2:
         return p->scale * M_LN2;
+    case SCALE_LOG2_E:
+        return p->scale * M_LOG2E;
     case POSITIVE:
         return fabs(p->scale);
     }

@@ -20,6 +20,7 @@ struct backward_flaw {
         USUAL,
         USUAL_SQUARE,
         SCALE_LN_2,
+        SCALE_LOG2_E,
         POSITIVE
     } scores,
         gradients;  // their scales
@@ -37,6 +38,9 @@ struct backward_flaw {
     enum { OF_P, OF_ONE, OF_dS, OF_SCALED_P } dV;  // the factor of dO in dV
     // If not 0: S and dP, or delta, are sums over the first so many columns of a row alone.
     int64_t columns, delta_columns;
+    int64_t
+        delta_rows;  // if not 0: behind so many queries of a tile of twice as many, delta is that
+                     // of the query as far behind the tile's first
 
     // Which pairs of a query and a key count, and how often.
     enum {

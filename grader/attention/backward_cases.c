@@ -115,7 +115,7 @@ void backward_case_tested(struct problem p) {
 }
 
 void backward_case_empty(struct problem p) {
-    problem_begin(&p, PACKED, ", arrays without elements are NULL");
+    problem_begin(&p, GAPS, "; arrays without elements are NULL");
     check_null_if_empty(p.check);
     check_expect(p.check, COURSE_OK, CAUSE_empty_input);
     backward_fill(&p);

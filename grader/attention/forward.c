@@ -143,8 +143,10 @@ void forward_case_large(struct problem p, const char* what) {
     forward_run(&p, JUDGE_O);
 }
 
-void forward_case_growing(struct problem p, const char* what, int64_t keys, double step) {
-    forward_begin(&p, PACKED, what);
+void forward_case_growing(struct problem p, enum layout layout, const char* what, int64_t keys,
+                          double step) {
+    if (layout == FAR && !check_can_be_far(p.check)) return;
+    forward_begin(&p, layout, what);
     set_column(&p, ARRAY_Q, 0, 1);
     for (int64_t b = 0; b < p.B; b++)
         for (int64_t h = 0; h < p.H; h += p.group)

@@ -68,7 +68,8 @@ void forward_case_far(struct problem p);
 void forward_case_large(struct problem p, const char* what);
 
 // Scores grow from key to key: by `step` after every `keys` keys.
-void forward_case_growing(struct problem p, const char* what, int64_t keys, double step);
+void forward_case_growing(struct problem p, enum layout layout, const char* what, int64_t keys,
+                          double step);
 
 // Q and K as forward_integers() fills them.
 void forward_case_integers(struct problem p, const char* what, double q, double k);

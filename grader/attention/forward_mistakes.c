@@ -226,3 +226,23 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     // The NaN came with V, and a weight of 0 did not remove it.
     return !cause && is_LSE_right_beside_NaN(&s, false) ? CAUSE_nan_leak : cause;
 }
+
+bool are_rows_scaled(const struct suspect* s) {
+    const double rounding = 0.02, apart = 1.1;  // of a row: what bf16 leaves; of factors
+    const struct problem* p = s->problem;
+    const struct tensor* t = s->tensor;
+    double low = INFINITY, high = 0;
+    int64_t wrong = 0;
+    if (!is_O(s)) return false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const double* got = t->got + place_in(p, ARRAY_O, b, h, i);
+        const double* want = t->want + place_in(p, ARRAY_O, b, h, i);
+        const double both = dot(p, got, want), factor = both / dot(p, want, want);
+        double off = 0;
+        for (int64_t x = 0; x < p->d; x++) off += pow(got[x] - factor * want[x], 2);
+        if (!(off <= rounding * rounding * dot(p, got, got)) || factor <= 0) return false;
+        if (factor > 1 / apart && factor < apart) continue;
+        wrong++, low = fmin(low, factor), high = fmax(high, factor);
+    }
+    return wrong >= 4 && high > apart * low;
+}

@@ -101,6 +101,10 @@ typedef bool forward_row(const struct problem* p, const void* how, int64_t b, in
                          double* O, double* LSE);
 bool forward_rows_fit(const struct suspect* s, forward_row* row_of, const void* how);
 
+// Is each row of O the wanted one times a number, and are these different numbers? What divides a
+// row is not its own l. For the end of an explain(): many mistakes that have a name give that, too.
+bool are_rows_scaled(const struct suspect* s);
+
 // Another factor of the scores than the scale; Q that was scaled, by log2(e) as well, and rounded
 // to 16 bits; another start of the running maximum; that, or another base or end of the online
 // softmax. `right` is a right kernel.

@@ -176,8 +176,20 @@ static bool reference_row(const struct problem* p, const void* how, int64_t b, i
     return true;
 }
 
-// Are the outputs those of the right kernel for this problem, which has another mask?
-static bool is_right_for(struct suspect s, const struct problem* mistaken) {
+// What is wanted stands in the guess for each query whose row of O is right.
+static void keep_right_rows(const struct suspect* s, const struct problem* p, double* O) {
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t first = place_in(p, ARRAY_O, b, h, i);
+        bool right = true;
+        for (int64_t e = first; e < first + p->d; e++)
+            right &= fabs(s->tensor->got[e] - s->tensor->want[e]) <= s->budget.max;
+        for (int64_t e = first; right && e < first + p->d; e++) O[e] = s->tensor->want[e];
+    }
+}
+
+// Are the outputs those of the right kernel for this problem, which has another mask? some_rows: or
+// is each row of O that is wrong?
+static bool is_right_for(struct suspect s, const struct problem* mistaken, bool some_rows) {
     if (!mistaken->contract->backward) {
         int64_t count = mistaken->array[ARRAY_O].tensor->count;
         int64_t rows = mistaken->array[ARRAY_LSE].tensor->count;
@@ -186,6 +198,7 @@ static bool is_right_for(struct suspect s, const struct problem* mistaken) {
         s.problem = mistaken;
         bool yes = forward_rows_fit(&s, reference_row, NULL);
         if (yes) forward_reference(mistaken, false, O, O + count);
+        if (yes && some_rows) keep_right_rows(&s, mistaken, O);
         yes = yes && is_guess(&s, is_O(&s) ? O : O + count);
         free(O);
         return yes;
@@ -217,6 +230,24 @@ static bool has_empty_rows(const struct problem* p) {
     return false;
 }
 
+// Do the queries whose rows of O are wrong, some of a tile maybe, see all of the tile of keys that
+// one end of theirs lies in?
+static bool are_edges_unmasked(const struct suspect* s) {
+    static const int64_t tiles[] = {128, 64, 32};
+    static const enum index_flaw flaws[] = {LOW_EDGE_UNMASKED, HIGH_EDGE_UNMASKED};
+    const struct problem* p = s->problem;
+    bool found = false;
+    for (int n = 0; is_O(s) && n < 6 && !found; n++) {
+        struct problem mistaken = *p;
+        mistaken.index.lines = NULL, mistaken.index.flaw = flaws[n % 2];
+        mistaken.index.tile_q = 1, mistaken.index.tile_k = tiles[n / 2];
+        index_find_lines(&mistaken);
+        found = can_be(s, p, &mistaken) && is_right_for(*s, &mistaken, true);
+        index_free_lines(&mistaken);
+    }
+    return found;
+}
+
 // The cause of the first mistake that fits.
 static enum cause explain_pairs(const struct suspect* s) {
     struct problem right = *(const struct problem*)s->problem, mistaken;
@@ -225,9 +256,10 @@ static enum cause explain_pairs(const struct suspect* s) {
     for (int n = 0; !found && next_mistake(&right, n, &mistaken, &cause); n++) {
         if (!cause) continue;
         index_find_lines(&mistaken);
-        if (can_be(s, &right, &mistaken) && is_right_for(*s, &mistaken)) found = cause;
+        if (can_be(s, &right, &mistaken) && is_right_for(*s, &mistaken, false)) found = cause;
         index_free_lines(&mistaken);
     }
+    if (!found && !right.contract->backward && are_edges_unmasked(s)) found = CAUSE_part_unmasked;
     index_free_lines(&right);
     bool unmasked = found == CAUSE_part_unmasked || found == CAUSE_causal_ignored ||
                     found == CAUSE_window_ignored;

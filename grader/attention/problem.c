@@ -284,6 +284,7 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
                : p->causal   ? causal
                              : all_keys,
                scale, layout == SHARED ? shared : layout_names[layout], gaps, later, what);
+    if (p->card) check_pose_as(p->check, p->card);
 }
 
 void problem_begin(struct problem* p, enum layout layout, const char* what) {

@@ -3,6 +3,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <math.h>
 
 enum { THREADS = 256, MAX_BLOCKS = 4096 };
 
@@ -14,6 +15,10 @@ static unsigned blocks_for(int64_t count) {
 inline __device__ float load(const void* x, enum device_type type, int64_t i) {
     if (type == DEVICE_F16) return __half2float(((const __half*)x)[i]);
     if (type == DEVICE_BF16) return __bfloat162float(((const __nv_bfloat16*)x)[i]);
+    if (type == DEVICE_U8) {
+        const unsigned char byte = ((const unsigned char*)x)[i];
+        return byte == 0xff ? NAN : (float)byte;
+    }
     return ((const float*)x)[i];
 }
 

@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-enum device_type { DEVICE_F32, DEVICE_F16, DEVICE_BF16 };
+// DEVICE_U8: bytes, of which 0xff is the NaN that nobody has written over.
+enum device_type { DEVICE_F32, DEVICE_F16, DEVICE_BF16, DEVICE_U8 };
 
 // Fills x_gpu, `count` elements, with normal random numbers; another seed, other numbers.
 // Returns a cudaError_t.

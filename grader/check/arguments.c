@@ -128,7 +128,7 @@ void check_large_calls(struct check* c, const struct idle_call* calls, const cha
 
 void check_launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
                          void* problem) {
-    enum { MOST_LAUNCHES = 8 };
+    enum { MOST_LAUNCHES = 40 };
     for (int n = 1; n <= MOST_LAUNCHES; n++) {
         check_case(c, "launch %d of the call fails%s", n, n == 1 ? ", then none" : "");
         check_rounds(c, n == 1 ? 2 : 1);

@@ -86,6 +86,9 @@
           "a row of nothing but -infinity is one of zeros: (-inf) - (-inf) and 0 / 0 are NaN")     \
     CAUSE(no_rescale, "the running sum l is not rescaled when the maximum grows")                  \
     CAUSE(no_rescale_O, "the accumulator O is not rescaled when the maximum grows")                \
+    CAUSE(other_sum,                                                                               \
+          "each row is right but for a factor of its own: it is divided by another sum "           \
+          "than that of its weights, a row's of another tile maybe")                               \
     CAUSE(rescale_reversed, "alpha is exp(m_old - m_new), not exp(m_new - m_old)")                 \
     CAUSE(rescale_crossed, "merged, l_a is multiplied with exp(m_a - m), l_b with exp(m_b - m): "  \
                            "not crosswise, and neither is left out")                               \

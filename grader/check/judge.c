@@ -284,6 +284,10 @@ static void settle_in_place(const struct tensor* t, double tolerance) {
             poison[i] = false;
 }
 
+int judge_stub_line(const struct check* c) {
+    return result_begin(c->session->text);
+}
+
 // Is a line of the student's file among those of a finding? They are "line 12", or "at x.cu:12".
 static bool is_own_finding(const struct finding* finding) {
     char first[200];
@@ -297,7 +301,7 @@ static bool is_own_finding(const struct finding* finding) {
 static enum cause append_begin(struct check* c, const struct tensor* t, const bool* poison,
                                const struct comparison* found, enum cause cause,
                                struct finding* finding) {
-    const int line = result_begin(c->session->text);
+    const int line = judge_stub_line(c);
     const bool nothing = found->never_written == found->expected;
     const double* one = NULL;
     bool same = 2 * found->wrong > found->count;

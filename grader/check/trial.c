@@ -362,9 +362,17 @@ static int expected_of(const struct check* c, int round) {
     return round > 0 && c->fail_at > 0 ? COURSE_OK : c->expected;
 }
 
+// Where a file that is still a stub has to be begun, as the end of a message; else nothing.
+static const char* begin_words(const struct check* c, char* words, size_t size) {
+    const int line = judge_stub_line(c);
+    words[0] = '\0';
+    if (line) snprintf(words, size, ": begin in line %d, `your code goes here`", line);
+    return words;
+}
+
 // The message shows the program's output: there the CPU device says why it refused a call.
 static void judge_status(struct check* c, int round, const char* output) {
-    char said[2048], returned[16], wanted[16];
+    char said[2048], returned[16], wanted[16], begin[64] = "";
     const int status = c->answer.status[round], expected = expected_of(c, round);
     if (status == expected || no_call_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
@@ -380,9 +388,11 @@ static void judge_status(struct check* c, int round, const char* output) {
     bool other = c->otherwise == CAUSE_bad_launch && status != COURSE_CUDA_ERROR;
     char call[24] = "";
     if (c->rounds > 1) snprintf(call, sizeof call, "call %d: ", round + 1);
+    if (expected == COURSE_OK && c->answer.launches[round] == 0)
+        begin_words(c, begin, sizeof begin);
     check_fail(c, other ? CAUSE_wrong_status : c->otherwise,
-               "%sthe launcher returned %s, the contract asks for %s\n%s", call,
-               status_name(status, returned), status_name(c->expected, wanted), said);
+               "%sthe launcher returned %s, the contract asks for %s%s\n%s", call,
+               status_name(status, returned), status_name(c->expected, wanted), begin, said);
 }
 
 static void judge_guards(struct check* c, int i, int r) {
@@ -467,13 +477,15 @@ static void judge_host(struct check* c, int round) {
     }
     if (to_read == 0 || to_write == 0 || c->expected != 0) return;
     const bool allocates = broken_promise(c, round) == CAUSE_allocates;
-    if (c->answer.launches[round] == 0)
+    char begin[64];
+    // What is 0 everywhere may be filled.
+    if (c->answer.launches[round] == 0 && c->answer.traffic[round].filled_bytes == 0)
         check_fail(c,
                    written                                              ? CAUSE_host_computed
                    : allocates                                          ? CAUSE_allocates
                    : round > 0 && !trial_fails_alone(c, round, NULL, 0) ? CAUSE_stale_state
                                                                         : CAUSE_never_written,
-                   "the launcher launched no kernel");
+                   "the launcher launched no kernel%s", begin_words(c, begin, sizeof begin));
     if (!on_host && c->answer.to_host[round] > 0)
         check_fail(c, CAUSE_host_computed,
                    "the launcher brought %lld bytes to the host, or allocated them where host code "

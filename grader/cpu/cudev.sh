@@ -21,6 +21,7 @@ usage() {
 usage: cudev [options] FILE... [-o PROGRAM]        compile and link .cu, .cpp, .c and .o files
        cudev --run [options] FILE... [-- ARGUMENT...]   and run the program
   --watch=check      report races, stray accesses and reads of what nobody wrote, with their lines
+  --error-exitcode=N  with --run --watch=check: exit with N, 1 to 125, if anything was found
   --watch=profile    print the memory traffic, line by line
   -I -D -U -l -L -O -std= -W -f -g  as g++ has them; options of nvcc that mean nothing here are passed over
 END
@@ -39,11 +40,15 @@ quoted() {
 
 # ---- the command line
 
-output='' run='' watch='' files='' options='' places='' libraries='' arguments=''
+output='' run='' watch='' on_findings='' files='' options='' places='' libraries='' arguments=''
 while [ $# -gt 0 ]; do
     case $1 in
     --run) run=yes ;;
     --watch=check | --watch=profile | --watch=check,profile | --watch=profile,check) watch=${1#*=} ;;
+    --error-exitcode=*)
+        on_findings=${1#*=}
+        case $on_findings in [1-9] | [1-9][0-9] | 1[01][0-9] | 12[0-5]) ;; *) fail "$1: a status is 1 to 125" ;; esac
+        ;;
     --watch | --watch=*) fail "$1: say --watch=check, --watch=profile or --watch=check,profile" ;;
     --help | -h) usage 0 ;;
     --version) echo "cudev, the CPU device for CUDA C"; exit 0 ;;
@@ -85,6 +90,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ -n "$files" ] || usage
+case $on_findings,$run,$watch in ,* | *,yes,*check*) ;; *) fail "--error-exitcode is for --run --watch=check" ;; esac
 [ -x "$rewrite" ] && [ -r "$library" ] || fail "$library is missing: make run builds it, make install-cpu installs it"
 work=$(mktemp -d "${TMPDIR:-/tmp}/cudev.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -216,7 +222,11 @@ compile_all() {
     # the device's flags, less what only serves to teach
     base=$(sed 's/-Wall//; s/-Wno-[a-z-]*//g; s/-Werror=vla//; s/-include cuda_runtime.h//' \
         "${flags}cxxflags${watch:+-watched}")
-    include='' mirrors='' objects='' count=0
+    include='' mirrors='' objects='' count=0 heap=''
+    for pair in malloc=malloc free=free _Znwm=new _Znam=new_array _ZdlPv=delete _ZdaPv=delete_array \
+        _ZdlPvm=delete_sized _ZdaPvm=delete_array_sized; do
+        heap="$heap --redefine-sym ${pair%%=*}=cudev_any_${pair#*=}"
+    done
     for folder in $headers; do include="$include-I$(quoted "$folder")"; done
     eval "set -- $places"
     for folder; do
@@ -240,17 +250,22 @@ compile_all() {
         eval "$compiler $use $include -Wno-unknown-pragmas -Wno-psabi $front -I$(quoted "$work/cuda") \
             $mirrors -iquote $(quoted "$(dirname "$path")") $options -x $language \
             -c $(quoted "$work/root$path") -o $(quoted "$work/$count.o")" || exit 1
+        # what a kernel allocates comes from a heap of the device
+        # shellcheck disable=SC2086  # words
+        [ $language != c++ ] || [ -z "$front" ] || "${OBJCOPY:-objcopy}" $heap "$work/$count.o" || exit 1
         objects="$objects$(quoted "$work/$count.o")"
     done
 }
 
 link_all() { # link_all PROGRAM
-    eval "${CXX:-g++} -no-pie -Wl,-u,cudev_any_shares,-u,cudev_any_array,-u,cudev_any_assert,-u,cudaProfilerStart \
+    eval "${CXX:-g++} -no-pie -Wl,-u,cudev_any_shares,-u,cudev_any_found,-u,cudev_any_array,-u,cudev_any_assert,-u,cudaProfilerStart \
         -Wl,-u,cudev_write_profile $options $objects $(quoted "$library") $libraries -lpthread -lm \
         -o $(quoted "$1")" 2>"$work/said" && return
     grep -o 'undefined reference to .*' "$work/said" | sort -u | sed 's/^/cudev: /' >&2
     grep -v 'undefined reference\|in function\|ld returned' "$work/said" >&2
     ! grep -q "undefined reference to .omp_" "$work/said" || fail "these are OpenMP's: add -fopenmp"
+    ! grep -q "multiple definition of" "$work/said" ||
+        fail "the program does not link: these stand in two of the files; leave one out that another one includes"
     fail "the program does not link: name the files that define these, or a library (-l)"
 }
 
@@ -268,6 +283,7 @@ fi
 case $program in /*) ;; *) program=$top/$program ;; esac
 eval "set -- $arguments"
 [ -z "$watch" ] || export CUDEV_WATCH="$watch" CUDEV_PROFILE=1
+[ -z "$on_findings" ] || export CUDEV_ERROR_EXIT="$on_findings"
 # a program of one's own may take its time
 export CUDEV_TIMEOUT="${CUDEV_TIMEOUT:-300}"
 if [ -n "${CUDEV_IN:-}" ]; then cd "$CUDEV_IN" || exit 1; fi

@@ -18,7 +18,7 @@ profile LESSON= FILE= FROM= SEED= CARD= FORMAT=
 trace LESSON= FILE= FROM=
 bench LESSON= BUDGET= PYTHON=
 torch LESSON= FROM= FILE= PARTNER= PYTHON= DEVICE= SEED=
-train FROM= MODEL= STEPS= SEED= OUT= DEVICE=
+train FROM= MODEL= STEPS= SEED= OUT= DEVICE= GPUS= NCCL=
 run FILE= ARGS= FLAGS= IN= WATCH=
 install-cpu PREFIX=
 tune LESSON=
@@ -82,7 +82,9 @@ _course_values() {
         done
         [ "$1" = GRADED ] || [ "$4" != bench ] || echo all
         ;;
-    FROM) printf '%s\n' exercises solutions ;;
+    FROM | PARTNER) printf '%s\n' exercises solutions ;;
+    WATCH) printf '%s\n' check profile check,profile ;;
+    MODEL) printf '%s\n' tiny small 124m ;;
     DEVICE) printf '%s\n' cpu cuda ;;
     FORMAT)
         if [ "$4" = profile ]; then printf '%s\n' table csv json; else printf '%s\n' text problems json; fi
@@ -114,7 +116,7 @@ _course_values() {
     PDF | PNG) echo 1 ;;
     DATA) echo traffic ;;
     FIGURES) echo only ;;
-    FILE | OUT | SUBMISSIONS | ROSTER | REPLAY)
+    FILE | IN | PREFIX | OUT | SUBMISSIONS | ROSTER | REPLAY)
         for place in "$2"*; do
             if [ -d "$place" ]; then echo "$place/"; elif [ -e "$place" ]; then echo "$place"; fi
         done

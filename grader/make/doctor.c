@@ -1,7 +1,7 @@
 // doctor.c: which parts of the wall stand on this machine. doctor.sh runs it and says what to do.
 //
 // Prints one line a part, three fields separated by tabs: its name, yes or no, and why not. Then
-// the cards that the CPU device can pose as: card, id, and what it has.
+// the cards that the CPU device can pose as: card, id, compute capability, and what it has.
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -61,8 +61,9 @@ int main(void) {
     tell("program", memory_program_works(wall_strongest()),
          "this kernel does not run programs from memory");
     for (const struct known_card* c = cards; c->id; c++)
-        printf("card\t%s\t%s: %d multiprocessors, compute capability %d.%d, %zu KB of shared "
-               "memory a block\n",
-               c->id, c->name, c->multiprocessors, c->major, c->minor, c->shared_block >> 10);
+        printf("card\t%s\t%d.%d\t%s: %d multiprocessors, compute capability %d.%d, %zu KB of "
+               "shared memory a block\n",
+               c->id, c->major, c->minor, c->name, c->multiprocessors, c->major, c->minor,
+               c->shared_block >> 10);
     return 0;
 }

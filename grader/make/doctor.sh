@@ -189,11 +189,20 @@ isolation_part() {
 
 # ---- the rest
 
+# runs CAPABILITY: which lessons' kernels a card of this compute capability runs. The exercises that
+# include hopper.h need 9.0, and say COURSE_UNSUPPORTED elsewhere.
+runs() {
+    case $1 in
+    9.*) echo "every lesson" ;;
+    [0-7].*) echo "no lesson promises to run" ;;
+    *) echo "every lesson but $(grep -l '"hopper\.h"' exercises/*/*.cu | sed 's|exercises/||; s|_.*||' | paste -sd, | sed 's/,/, /g')" ;;
+    esac
+}
 card_part() {
     [ -n "$facts" ] || return
     section "Cards that the CPU device can pose as (make grade CARD=name; without it the first)"
-    printf '%s\n' "$facts" | awk -F '\t' '$1 == "card"' | while IFS="$(printf '\t')" read -r _ id has; do
-        row ok "$id" "$has"
+    printf '%s\n' "$facts" | awk -F '\t' '$1 == "card"' | while IFS="$(printf '\t')" read -r _ id capability has; do
+        row ok "$id" "$has: $(runs "$capability")"
     done
 }
 
@@ -219,7 +228,7 @@ gpu_part() {
     printf '%s\n' "$gpu" | while IFS=, read -r name driver capability; do
         capability=${capability# }
         if [ "${capability%%.*}" -ge 8 ]; then mark=ok; else mark=weak; fi
-        row "$mark" GPU "$name, driver$driver, compute capability $capability (8.0 is needed)"
+        row "$mark" GPU "$name, driver$driver, compute capability $capability (8.0 is needed): $(runs "$capability")"
     done
     [ -n "$nvcc" ] || row - DEVICE=cuda "needs the CUDA Toolkit 12.3 or newer, from NVIDIA"
 }

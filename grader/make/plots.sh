@@ -89,6 +89,11 @@ draw traffic "$to/traffic.svg" $traffic
 given=plots/data/$gpu/23_profiling.counters.csv cured=plots/data/$gpu/23_profiling.after.csv
 [ ! -e "$given" ] || draw cures "$to/given_23.svg" "$given"
 [ ! -e "$cured" ] || draw cures "$to/cures_23.svg" "$given" "$cured"
+# lesson 29's training beside PyTorch's (grader/train/peers.py)
+for what in tokens losses; do
+    csv=plots/data/$gpu/29_train_gpt.$what.csv
+    [ ! -e "$csv" ] || draw $what "$to/${what}_29.svg" "$csv"
+done
 
 for csv in build/bench/*/yours.csv; do
     [ -e "$csv" ] || {
@@ -106,8 +111,9 @@ for csv in build/bench/*/yours.csv; do
 done
 
 if [ "$gpu" = $course ] && grep -q '^<!-- latency -->$' README.md; then
-    awk -f plots/csv.awk -f plots/latency.awk "plots/data/$gpu/14_flash_tensor_core.csv" \
-        "plots/data/$gpu/16_flash_backward_split.csv" >"$figures" || exit 1
+    for lesson in 14_flash_tensor_core 16_flash_backward_split 25_hopper_flash 26_hopper_backward; do
+        echo "plots/data/$gpu/$lesson.csv"
+    done | xargs awk -f plots/csv.awk -f plots/latency.awk >"$figures" || exit 1
     sed -e "/^<!-- latency -->\$/r $figures" -e '/^<!-- latency -->$/,/^<!-- \/latency -->$/{/^<!--/!d;}' README.md >"$figures.svg"
     cmp -s "$figures.svg" README.md || { cp "$figures.svg" README.md && echo README.md; }
 fi

@@ -2,8 +2,8 @@
 # train.sh: what `make train` does: links the kernels of FROM= (exercises, where their answers are
 # right; else the solutions) into a program that trains a language model, and runs it. Your own
 # code: no sandbox.
-# usage: train.sh      with FROM (exercises), MODEL (tiny), STEPS, SEED, DEVICE in the environment, and OUT, the
-#        folder for checkpoint and curve (build/train)
+# usage: train.sh      with FROM (exercises), MODEL (tiny), STEPS, SEED, DEVICE in the environment, OUT, the folder
+#        for checkpoint and curve (build/train), GPUS, and NCCL, its library (what the loader finds)
 . grader/make/gpu.sh
 . grader/make/file.sh
 from=${FROM:-exercises} model=${MODEL:-tiny} out=build/train to=${OUT:-build/train}
@@ -29,10 +29,12 @@ case ${STEPS:-1} in
     exit 2
     ;;
 esac
-[ "${GPUS:-1}" = 1 ] || {
-    echo "GPUS=$GPUS: make train uses one GPU; several, with NCCL, are not there." >&2
+case ${GPUS:-1} in
+*[!0-9]* | 0* | ???*)
+    echo "GPUS=$GPUS is no number of GPUs from 1." >&2
     exit 2
-}
+    ;;
+esac
 device=${DEVICE:-}
 if [ "$device" = cpu ]; then
     :
@@ -44,6 +46,8 @@ elif [ "$device" = cuda ]; then
 else
     device=cpu
 fi
+[ "$device" = cuda ] || [ "$model" = tiny ] ||
+    echo "MODEL=$model is for a GPU: here a step takes minutes, and what it writes in the end takes hours."
 # Lessons 24 to 26 are compiled for Hopper GPUs alone. The CPU device poses as one.
 hopper=yes
 [ "$device" = cpu ] || [ "$compute" = 90a ] || hopper=
@@ -77,20 +81,32 @@ done
 include="-Igrader -Ilessons${hopper:+ -DTRAIN_WITH_HOPPER}"
 for lesson in $lessons; do include="$include -Ilessons/$lesson"; done
 
+# is_fresh OBJECT SOURCE: is it newer than its source, the headers that it included (OBJECT.d, as
+# the compiler wrote it), and what made it? A header that is gone is told by find, and counts as
+# new.
+is_fresh() {
+    [ -e "$1" ] && [ -e "$1.d" ] || return 1
+    made_by="grader/make/train.sh"
+    [ "$device" = cuda ] || made_by="$made_by grader/cpu/cxxflags $build/cpu/rewrite"
+    # shellcheck disable=SC2046,SC2086  # one word each
+    [ -z "$(find "$2" $made_by $(sed 's/^[^:]*://; s/\\$//' "$1.d") -newer "$1" -print 2>&1)" ]
+}
+
 # object FILE OBJECT FLAG...: compiles a .cu for the device, unless that was done.
 object() {
     source=$1 object=$2
     shift 2
-    [ ! -e "$object" ] || [ -n "$(find "$source" lessons grader/train grader/make/train.sh -newer "$object" -print -quit)" ] || return 0
+    ! is_fresh "$object" "$source" || return 0
+    echo "Compiles $source"
     if [ "$device" = cuda ]; then
         # shellcheck disable=SC2086  # the flags are words
         "$nvcc" -O3 -std=c++17 -gencode "arch=compute_$compute,code=sm_$compute" "$@" $include \
-            -c "$source" -o "$object"
+            -MMD -MF "$object.d" -c "$source" -o "$object"
     else
         "$build/cpu/rewrite" "$source" "${object%.o}.cpp" "$source" || return 1
         # shellcheck disable=SC2046,SC2086  # the flags are words
         g++ $(cat grader/cpu/cxxflags) "$@" $include -Igrader/cpu/include \
-            -c "${object%.o}.cpp" -o "$object"
+            -MMD -MF "$object.d" -c "${object%.o}.cpp" -o "$object"
     fi
 }
 
@@ -114,12 +130,13 @@ wait
     exit 1
 }
 host=
-for name in main model text checkpoint curve; do host="$host $build/grader/train/$name-$device.o"; done
+for name in main model text checkpoint curve ranks reduce speed; do host="$host $build/grader/train/$name-$device.o"; done
 # shellcheck disable=SC2086  # the objects are words
 if [ "$device" = cuda ]; then
-    "$nvcc" $objects $host "$build/libgrader.a" -lcuda -lm -o "$out/$device/program" || exit 1
+    "$nvcc" $objects $host "$build/libgrader.a" -lcuda -ldl -lm -o "$out/$device/program" || exit 1
 else
-    g++ -no-pie $objects $host "$build/libgrader.a" "$build/libcpu.a" -lpthread -lm -o "$out/$device/program" || exit 1
+    # -rdynamic: what stands in for NCCL copies by this program's cudaMemcpy().
+    g++ -no-pie -rdynamic $objects $host "$build/libgrader.a" "$build/libcpu.a" -lpthread -ldl -lm -o "$out/$device/program" || exit 1
 fi
 
 # ---- the text: the prose of the lessons, without code, tables, pictures and comments
@@ -136,6 +153,9 @@ prose >"$out/text.$$" && mv "$out/text.$$" "$out/text" || exit 1
 set -- --model "$model" --text "$out/text" --out "$to"
 [ -z "$STEPS" ] || set -- "$@" --steps "$STEPS"
 [ -z "$SEED" ] || set -- "$@" --seed "$SEED"
+[ -z "$GPUS" ] || set -- "$@" --gpus "$GPUS"
+[ "$device" != cpu ] || nccl=$build/train/libnccl-cpu.so # several processes, a CPU device each
+[ -z "${NCCL:-${nccl:-}}" ] || set -- "$@" --nccl "${NCCL:-$nccl}"
 "$out/$device/program" "$@"
 status=$?
 [ "$status" = 0 ] || exit "$status"

@@ -299,14 +299,22 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
         {COURSE_BAD_ARGUMENT, {{"stride_B", of->whole_N - 1}}},
         {COURSE_BAD_ARGUMENT, {{"M", 1}, {"stride_C", of->whole_N - 1}}},
         {COURSE_BAD_ARGUMENT, {{"M", 1}, {"stride_A", of->whole_K - 1}}},
-        {COURSE_BAD_ARGUMENT, {{"K", 0}, {"stride_A", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"K", 0}, {"stride_B", of->whole_N - 1}}},
         {COURSE_BAD_ARGUMENT, {{"K", 1}, {"stride_B", of->whole_N - 1}}},
-        {COURSE_BAD_ARGUMENT, {{"M", 0}, {"stride_C", of->whole_N - 1}}},
-        {COURSE_BAD_ARGUMENT, {{"M", beyond}, {"stride_C", of->whole_N - 1}}},
         {COURSE_UNSUPPORTED, {{"M", beyond}, {"N", 0}}},
         {COURSE_UNSUPPORTED, {{"M", 0}, {"N", beyond}, {"stride_C", beyond}, {"stride_B", beyond}}},
         {COURSE_UNSUPPORTED, {{"M", 0}, {"K", beyond}, {"stride_A", beyond}}},
+        {0},
+    };
+    const struct idle_call strides_first[] = {
+        {COURSE_BAD_ARGUMENT, {{"K", 0}, {"stride_A", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"K", 0}, {"stride_B", of->whole_N - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", 0}, {"stride_C", of->whole_N - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", beyond}, {"stride_C", of->whole_N - 1}}},
+        {0},
+    };
+    const struct idle_call sizes_first[] = {
+        {COURSE_OK, {{"M", 0}, {"stride_C", 1}, {"stride_A", 1}, {"stride_B", 1}}},
+        {COURSE_UNSUPPORTED, {{"M", beyond}, {"stride_C", of->whole_N - 1}}},
         {0},
     };
     const struct idle_call packed[] = {
@@ -333,13 +341,15 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
     multiply_whole(c, of);
     idle_calls(c, of, negative);
     idle_calls(c, of, of->strides ? strides : packed);
+    if (of->strides) idle_calls(c, of, of->sizes_first ? sizes_first : strides_first);
     idle_calls(c, of, null);
     struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
     check_launches_fail(c, declare, &p);
-    // Other kernels may be launched where no row is aligned.
-    p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K + 1);
-    p.C_part.first = p.A_part.first = p.B_part.first = 1;
-    check_launches_fail(c, declare, &p);
+    if (of->align <= 1) {  // other kernels may be launched where no row is aligned
+        p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K + 1);
+        p.C_part.first = p.A_part.first = p.B_part.first = 1;
+        check_launches_fail(c, declare, &p);
+    }
     p = product_of(c, of, 1, 1, of->max_size);
     check_large_calls(c, largest, "launch", declare, &p);
 }

@@ -119,7 +119,7 @@ void product_surround(const struct product* p) {
     const struct matrix* const of[] = {&p->A, &p->B};
     for (int i = 0; i < 2; i++)
         for (int64_t e = 0; e < of[i]->t->count; e++)
-            if (is_gap(of[i], e)) of[i]->t->value[e] = NAN;
+            if (is_gap(of[i], e) && e / of[i]->stride % 2 == 0) of[i]->t->value[e] = NAN;
 }
 
 void product_want(const struct product* p) {

@@ -24,6 +24,7 @@ struct matmul {
     bool transposes;   // it takes flags that say whether A and B are stored transposed
     int64_t align;     // strides are multiples of so many elements; 0: of any number
     int64_t max_size;  // the largest M, N or K; beyond it, COURSE_UNSUPPORTED
+    bool sizes_first;  // strides are looked at behind sizes that are too large or 0, not before
     // Elements: a whole number of tiles of any usual size.
     int64_t whole_M, whole_N, whole_K;
     int64_t largest;        // the whole numbers that are multiplied are -largest .. largest
@@ -74,7 +75,8 @@ struct product product_smaller(const struct product* p, int round, int64_t M, in
 // Whole numbers of low .. high in all of A, then in all of B, of the selected round.
 void product_fill(const struct product* p, int64_t low, int64_t high);
 
-// What stands around A and B in their arrays becomes NaN: it belongs to neither.
+// What stands around A and B in every second row of their arrays becomes NaN: it belongs to
+// neither. Not all of C is NaN then, if a kernel lets it into sums.
 void product_surround(const struct product* p);
 
 // Sets want in the selected round to the right C for A and B, rounded once to the contract's dtype

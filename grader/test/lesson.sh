@@ -146,4 +146,5 @@ awk -v basis="$basis" -v replayed="${TEST_SEED:-fresh}" -v soak="${SOAK:-}" -v o
     END { if (known) printf "ok    %s: %d of %d kernels, as in an earlier run\n", lesson, known, FNR }
     ' lesson="$lesson" "build/ledger/$lesson" "$out/keys"
 [ -z "${whole:-}" ] || sh grader/test/nvcc.sh plan "$lesson" >>"$out/jobs"
+[ -z "${SOAK:-}" ] || [ -n "${KINDS:-}" ] || echo "nvcc.sh every $lesson" >>"$out/jobs"
 [ "$failed" = 0 ]

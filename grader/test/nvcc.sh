@@ -10,6 +10,10 @@
 #        nvcc.sh instructions           all functions of ptx.h and hopper.h; a kernel that calls
 #                                       those of tile.h and flash_tile.h
 #        nvcc.sh bench LESSON           its bench, which runs on a GPU only
+#        nvcc.sh every LESSON           its solution, for every architecture from sm_80 on that this nvcc
+#                                       knows (for sm_90a alone, if it includes hopper.h), without a
+#                                       warning; no thread spills more than the lesson's text says
+#                                       between <!-- spills --> and <!-- /spills -->: "sm_86 100"
 . grader/test/tell.sh
 . grader/test/ledger.sh
 . grader/make/file.sh
@@ -107,6 +111,29 @@ instructions)
 - grader/cpu/test/hardware/hopper.cu
 17_gqa grader/test/exploits/control_taught_stages.cu
 TEXT
+    ;;
+every)
+    has_kernel "$lesson" || exit 0
+    solution=solutions/$lesson/$(name_of "$lesson")
+    said=build/test/nvcc/$lesson.said
+    architectures=$("$nvcc" --list-gpu-arch | sed -n 's/^compute_//p' | awk '$1 >= 80; $1 == 90 { print "90a" }')
+    ! grep -q '"hopper\.h"' "$solution" || architectures=90a
+    for architecture in $architectures; do
+        if ! "$nvcc" -std=c++17 -Werror all-warnings -Xptxas -v -cubin "-arch=sm_$architecture" -Ilessons \
+            "-Ilessons/$lesson" "$solution" -o "$said.cubin" >"$said" 2>&1; then
+            tell FAIL "nvcc $solution for sm_$architecture" "$(grep -v '^ptxas info' "$said")"
+            continue
+        fi
+        most=$(sed -n 's/.* \([0-9]*\) bytes spill stores, \([0-9]*\) bytes spill loads$/\1 \2/p' "$said" | tr ' ' '\n' | sort -n | tail -n 1)
+        stated=$(sed -n '/^<!-- spills -->/,/^<!-- \/spills -->/p' "lessons/$lesson/README.md" | tr '\n' ' ' |
+            sed -n "s/.*\\bsm_$architecture \\([0-9]*\\).*/\\1/p")
+        if [ "${most:-0}" -le "${stated:-0}" ]; then
+            tell ok "nvcc $solution for sm_$architecture: ${most:-0} bytes spilled"
+        else
+            tell FAIL "nvcc $solution for sm_$architecture" "a thread spills $most bytes, and lessons/$lesson/README.md says ${stated:-0}"
+        fi
+    done
+    rm -f "$said.cubin"
     ;;
 bench)
     # One at a time: two makes must not build the same file.

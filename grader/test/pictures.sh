@@ -1,7 +1,8 @@
 #!/bin/sh
 # pictures.sh: the text of every lesson shows a picture where its idea is explained, and the ladder
 # of its record; each picture of a text is what its figure draws now, has words for who cannot see
-# it, and letters that can be read in the width of a page. usage: pictures.sh
+# it, and letters that can be read in the width of a page. Behind the record stand at least three
+# sentences, one of which tells what a later lesson does about it. usage: pictures.sh
 . grader/test/tell.sh
 out=build/test/pictures
 rm -rf "$out" && mkdir -p "$out" || exit 2
@@ -19,6 +20,23 @@ faults() {
         ! grep -nE '!\[ *\]' "$text" >/dev/null || echo "$lesson: a picture without words"
         ladder=plots/svg/ladder_${lesson%%_*}.svg
         [ ! -e "$ladder" ] || grep -qF "](../../$ladder)" "$text" || echo "$lesson: its ladder is not shown (FIGURES=only make texts)"
+        awk -v lesson="$lesson" '
+            /^<!-- bench -->/ { rows = 0 }
+            /^[|]/ && !behind { rows++ }
+            /^<!-- \/bench -->/ { behind = rows > 2; next }  # more than its head
+            /^## / { if (behind) exit; behind = 0 }
+            behind && !/^[|]/ { said = said " " $0 }
+            END {
+                if (!behind) exit
+                gsub(/<!--[^>]*-->/, "", said)
+                if (gsub(/[.]( |$)/, "& ", said) < 3)
+                    print lesson ": fewer than three sentences behind its table"
+                while (match(said, /(essons?|and|;) [0-9][0-9]/)) {
+                    later = later || substr(said, RSTART + RLENGTH - 2, 2) + 0 > lesson + 0
+                    said = substr(said, RSTART + RLENGTH)
+                }
+                if (!later) print lesson ": behind its table nothing is said of a later lesson"
+            }' "$text"
         for picture in "${text%/*}"/*.svg; do
             [ -e "$picture" ] || continue
             grep -qF "](${picture##*/})" "$text" || echo "$lesson: ${picture##*/} is shown by no text"
@@ -66,5 +84,9 @@ printf '![words](nothing.svg)\n%s\n' "$ladder" | planted "nothing.svg is not the
 printf '![](banks.svg)\n%s\n' "$ladder" | planted "a picture without words"
 printf '![words](banks.svg)\n' | planted "its ladder is not shown"
 printf '%s\n' "$ladder" | planted "banks.svg is shown by no text"
+behind='<!-- bench -->\n| a |\n|---|\n| 1 |\n<!-- /bench -->\n'
+printf '%b' "$behind" 'Fast. Memory bounds it. Lesson 01 was slow.\n## Exercise\nLesson 03.\n' |
+    planted "behind its table nothing is said of a later lesson"
+printf '%b' "$behind" 'Fast. Lesson 03 adds.\n' | planted "fewer than three sentences behind its table"
 printf '![words](banks.svg)\n%s\n' "$ladder" | planted "banks.svg: letters of 11.1"
 finish

@@ -174,6 +174,28 @@ expect "a record without yours draws nothing, and says so" \
 expect "PNG=1 draws PNG files" sh -c 'PNG=1 sh grader/make/plots.sh | grep -qx build/plots/sweep_14_d64.png &&
     head -c 4 build/plots/sweep_14_d64.png | grep -q PNG'
 
+# ---- lesson 29's training, whose figures grader/train/peers.py writes -------------------------
+
+spot="NVIDIA H200,580.159.04,13.0"
+cat >$data/29_train_gpt.tokens.csv <<END
+model,version,gpus,texts,tokens,steps,median_ms,low_ms,high_ms,tokens_per_s,loss,held_out,gpu,driver,cuda,torch,date
+124m,the course,1,16,1024,200,50.000,49.9,50.1,327680,2.3,2.4,$spot,,2026-11-29
+124m,the course,2,16,1024,200,25.000,24.9,25.1,655360,2.3,2.4,$spot,,2026-11-29
+124m,eager,1,16,1024,200,100.000,99,101,163840,2.3,,$spot,2.11.0,2026-11-29
+tiny,the course,1,4,32,200,1,1,1,1,2.3,,$spot,,2026-11-29
+END
+awk 'BEGIN { print "step,ours,eager,torch.compile"
+    for (i = 1; i <= 200; i++) { x = 2 + 9 * exp(-i / 20); print i "," x "," 1.002 * x "," 0.999 * x } }' >$data/29_train_gpt.losses.csv
+if draws train; then tell ok "the training's figures are drawn"; else tell FAIL "the training's figures are drawn" "$(cat said)"; fi
+none "tokens a second: of one GPU, of two, of PyTorch, by name" "$(lacks svg.train/tokens_29.svg \
+    "the course" "the course, 2 GPUs" eager "328 (100 %), 50.0 ms" "655 (200 %), 25.0 ms" "164 (50 %), 100.0 ms")"
+none "loss curves: each by its name" "$(lacks svg.train/losses_29.svg "the course" eager torch.compile "percent above the course")"
+measured=$(measure svg.train/tokens_29.svg svg.train/losses_29.svg)
+if [ "$measured" = "plots 2" ]; then tell ok "they can be read"; else tell FAIL "they can be read" "$measured"; fi
+sed -i '/^124m,the course,1,/d' $data/29_train_gpt.tokens.csv
+draws alone
+expect "without one GPU's row there is nothing to compare with" sh -c '! test -e svg.alone/tokens_29.svg'
+
 # ---- what is said ----------------------------------------------------------------------------
 
 expect "a GPU of which nothing is recorded" sh -c 'GPU=abacus sh grader/make/plots.sh 2>&1 | grep -qx "  nvidia-h200"'

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char magic[8] = "GPT29 1";
+static const char magic[8] = "GPT29 2";
 
 struct head {
     char magic[8], model[16];
@@ -83,4 +83,14 @@ int checkpoint_read(const char* path, struct run_state* s, const char** why) {
     }
     fprintf(stderr, "make train: the checkpoint %s is damaged; remove it to begin anew.\n", path);
     return -1;
+}
+
+uint64_t checkpoint_signature(const float* w, int64_t parameters) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int64_t i = 0; i < parameters; i++) {
+        uint32_t bits;
+        memcpy(&bits, &w[i], sizeof bits);
+        hash = (hash ^ bits) * 0x100000001b3u;
+    }
+    return hash;
 }

@@ -26,4 +26,7 @@ int checkpoint_write(const char* path, const struct run_state* s);
 // differs, or is NULL without a file); -1 and a message on stderr if it cannot be read.
 int checkpoint_read(const char* path, struct run_state* s, const char** why);
 
+// A number that tells parameters apart, by all their bits.
+uint64_t checkpoint_signature(const float* w, int64_t parameters);
+
 #endif

@@ -44,10 +44,12 @@ struct model {
     // where they are
     int64_t E, P, last_weight, last_bias;
     int64_t at[MOST_LAYERS][BLOCK_ARRAYS];
+    struct reducer* reducer;  // NULL with one GPU
     // a step's
     int64_t *tokens, *labels;
     struct train_gpt_kept kept[MOST_LAYERS];
-    float *last_X, *last_stats, *dX, *loss, *LSE;
+    float *last_X, *last_stats, *dX, *LSE;
+    float* sums;  // 2: the loss, and whether to stop
     bf16 *norm, *wide, *narrow, *last_norm, *logits;
     void *workspace, *loss_workspace;
 };
@@ -103,16 +105,18 @@ static int64_t elements_of(int i, int64_t C) {
     return counts[i];
 }
 
+// The matrices of a block lie one behind the other, and so do its vectors, and the last norm's two:
+// what is summed over the GPUs at a time is two pieces.
 static void lay_out(struct model* m) {
     const int64_t C = m->size.C;
     int64_t at = 0;
     m->E = at, at += m->size.V * C;
     m->P = at, at += m->size.N * C;
-    for (int i = 0; i < BLOCK_ARRAYS; i++) {
-        if (i == MATRICES) m->decayed = at;
-        for (int layer = 0; layer < m->size.layers; layer++)
-            m->at[layer][i] = at, at += elements_of(i, C);
-    }
+    for (int layer = 0; layer < m->size.layers; layer++)
+        for (int i = 0; i < MATRICES; i++) m->at[layer][i] = at, at += elements_of(i, C);
+    m->decayed = at;
+    for (int layer = 0; layer < m->size.layers; layer++)
+        for (int i = MATRICES; i < BLOCK_ARRAYS; i++) m->at[layer][i] = at, at += elements_of(i, C);
     m->last_weight = at, at += C;
     m->last_bias = at, at += C;
     m->n = at;
@@ -157,7 +161,7 @@ static int make_all(struct model* m) {
     TRY(make(&m->last_X, rows * C * 4));
     TRY(make(&m->last_stats, rows * 2 * 4));
     TRY(make(&m->dX, rows * C * 4));
-    TRY(make(&m->loss, 4));
+    TRY(make(&m->sums, 2 * sizeof *m->sums));
     TRY(make(&m->LSE, rows * 4));
     TRY(make(&m->norm, rows * C * 2));
     TRY(make(&m->wide, rows * 4 * C * 2));
@@ -190,10 +194,12 @@ static void draw_parameters(const struct model* m, uint64_t seed, float* w) {
     for (int64_t j = 0; j < C; j++) w[m->last_weight + j] = 1.0f;
 }
 
-int model_begin(struct model** made, const struct model_size* size, uint64_t seed) {
+int model_begin(struct model** made, const struct model_size* size, uint64_t seed,
+                struct reducer* reducer) {
     struct model* m = *made = calloc(1, sizeof *m);
     if (!m) return COURSE_CUDA_ERROR;
     m->size = *size;
+    m->reducer = reducer;
     m->rows = size->B * size->N;
     lay_out(m);
     TRY(make_all(m));
@@ -215,7 +221,7 @@ void model_end(struct model* m) {
     }
     void* own[] = {m->w,         m->mean,   m->square,    m->w16,           m->g16,
                    m->tokens,    m->labels, m->last_X,    m->last_stats,    m->dX,
-                   m->loss,      m->LSE,    m->norm,      m->wide,          m->narrow,
+                   m->sums,      m->LSE,    m->norm,      m->wide,          m->narrow,
                    m->last_norm, m->logits, m->workspace, m->loss_workspace};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) cudaFree(own[i]);
     train_layers_end();
@@ -282,6 +288,24 @@ static int forward(struct model* m, const int64_t* tokens) {
     return train_product(m->logits, m->last_norm, m->w16 + m->E, m->rows, s->V, s->C);
 }
 
+// The gradients of a block are complete: their mean over all GPUs is taken while the block before
+// it computes its own.
+static int block_mean(struct model* m, int layer) {
+    const int64_t C = m->size.C;
+    const struct reduced arrays[] = {
+        {m->g16 + m->at[layer][0], m->at[layer][MATRICES - 1] + 4 * C * C - m->at[layer][0]},
+        {m->g16 + m->at[layer][MATRICES],
+         m->at[layer][BLOCK_ARRAYS - 1] + C - m->at[layer][MATRICES]}};
+    return reducer_mean(m->reducer, arrays, 2);
+}
+
+// Those of the embeddings, which the head and the first layer add to, and of the last norm.
+static int ends_mean(struct model* m) {
+    const struct reduced arrays[] = {{m->g16 + m->E, m->at[0][0] - m->E},
+                                     {m->g16 + m->last_weight, m->n - m->last_weight}};
+    return reducer_mean(m->reducer, arrays, 2);
+}
+
 static int backward(struct model* m) {
     const struct model_size* s = &m->size;
     bf16 *g = m->g16, *w = m->w16;
@@ -290,20 +314,26 @@ static int backward(struct model* m) {
     TRY(layer_input_gradient(m->narrow, m->logits, w + m->E, m->rows, s->V, s->C));
     TRY(layer_norm_backward(m->dX, NULL, g + m->last_weight, g + m->last_bias, m->narrow, m->last_X,
                             m->last_stats, w + m->last_weight, m->rows, s->C, m->workspace));
-    for (int layer = s->layers - 1; layer >= 0; layer--)
+    for (int layer = s->layers - 1; layer >= 0; layer--) {
         TRY(train_gpt_block(m->dX, block_of(m, g, layer), block_of(m, w, layer), m->kept[layer],
                             s->B, s->N, s->C, s->H, m->workspace));
-    return train_embed_backward(g + m->E, g + m->P, m->dX, m->tokens, m->rows, s->N, s->C, s->V);
+        TRY(block_mean(m, layer));
+    }
+    TRY(train_embed_backward(g + m->E, g + m->P, m->dX, m->tokens, m->rows, s->N, s->C, s->V));
+    return ends_mean(m);
 }
 
 int model_run(struct model* m, const int64_t* tokens, const int64_t* labels, bool with_backward,
-              float* loss) {
+              struct model_sums* sums) {
     TRY(forward(m, tokens));
     TRY(to_device(m->labels, labels, (size_t)m->rows * sizeof *labels));
-    TRY(cross_entropy(m->loss, m->LSE, m->logits, m->labels, m->rows, m->size.V, m->size.V, -100,
+    TRY(to_device(m->sums, sums, sizeof *sums));
+    TRY(cross_entropy(m->sums, m->LSE, m->logits, m->labels, m->rows, m->size.V, m->size.V, -100,
                       0.0f, m->loss_workspace));
+    TRY(reducer_mean_floats(m->reducer, m->sums, 2));
     if (with_backward) TRY(backward(m));
-    return to_host(loss, m->loss, sizeof *loss);
+    TRY(reducer_wait(m->reducer));
+    return to_host(sums, m->sums, sizeof *sums);
 }
 
 int model_update(struct model* m, float lr, int64_t step) {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "course.h"
+#include "train/reduce.h"
 
 struct model_size {
     const char* name;  // MODEL=
@@ -30,8 +31,10 @@ const char* model_names(void);
 // by model_end(), also after an error in model_begin().
 struct model;
 
-// Parameters drawn from the seed; step 0.
-int model_begin(struct model** made, const struct model_size* size, uint64_t seed);
+// Parameters drawn from the seed; step 0. With a reducer, which stays the caller's, size->B is the
+// part of this GPU, and losses and gradients are means over all of them.
+int model_begin(struct model** made, const struct model_size* size, uint64_t seed,
+                struct reducer* reducer);
 void model_end(struct model* m);
 
 int64_t model_parameters(const struct model* m);
@@ -39,10 +42,15 @@ int64_t model_parameters(const struct model* m);
 // What the forward pass keeps of a step for the backward pass, in bytes.
 size_t model_kept_bytes(const struct model* m);
 
-// tokens, labels: B N of each, 0 .. V - 1. Puts the mean loss, in nats a token, into *loss. If
-// `backward`, the gradients are made, too.
+// What the GPUs tell each other in a step: the means over all of them.
+struct model_sums {
+    float loss;  // nats a token
+    float stop;  // in: 1 if this process was asked to end, else 0
+};
+
+// tokens, labels: B N of each, 0 .. V - 1. If `backward`, the gradients are made, too.
 int model_run(struct model* m, const int64_t* tokens, const int64_t* labels, bool backward,
-              float* loss);
+              struct model_sums* sums);
 
 // AdamW with the gradients of the last model_run(); step counts from 1.
 int model_update(struct model* m, float lr, int64_t step);

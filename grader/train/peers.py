@@ -1,16 +1,24 @@
-"""peers.py: the model of `make train` in PyTorch, on the same texts, from the same parameters' sizes.
+"""peers.py: the model of `make train` in PyTorch: the same parameters at the beginning, the same texts.
 
-usage: DEVICE=cuda MODEL=124m make train STEPS=200          our losses, in build/train/124m.csv
-       python3 grader/train/peers.py build/train/124m.csv build/train/text 124m 200 SEED
+usage: DEVICE=cuda MODEL=124m make train STEPS=200
+       python3 grader/train/peers.py build/train build/train/text 124m TO [SEED]
 
-Eager with scaled_dot_product_attention and fused AdamW, then the same under torch.compile, in one
-run: tokens per second of the last 100 steps of each, and by how much the losses differ from ours. The
-texts of a step are drawn as text.c draws them. The parameters at the beginning are drawn by
-PyTorch, with the same sizes: the first steps differ, and the means of 20 steps should not.
+reads build/train/124m.csv (our losses) and 124m.speed.csv (our speed), and trains on the same text for as many
+steps: eager with scaled_dot_product_attention and fused AdamW, then the same under torch.compile; bf16 by
+autocast, with float parameters. It prints a table, and writes TO.tokens.csv, a row for ours and for each
+of PyTorch's, and TO.losses.csv, the loss of each step: what `make plots` draws from
+plots/data/GPU/29_train_gpt.*.csv. SEED is that of the training, 1 if it is not given.
+
+Speed is that of the second half of the steps, in blocks of 20: PyTorch is waited for at a block's
+end, ours after each step, which is to our disadvantage.
 """
 
 import csv
+import datetime
 import math
+import os
+import statistics
+import subprocess
 import sys
 import time
 
@@ -34,6 +42,36 @@ def draw_bits(seed, index):
         x = ((x ^ x >> 27) * 0x94D049BB133111EB) & MASK
         x ^= x >> 31
     return x
+
+
+def shifted(x, bits):
+    """x >> bits of 64 bits without a sign, in PyTorch's integers with one."""
+    return (x >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def signed(x):
+    return x - (1 << 64) if x >> 63 else x
+
+
+def draw_normal(seed, first, count, device):
+    """model.c's draw_normal() of `count` numbers from `first` on, as float."""
+    def bits(index):
+        x = index + signed((seed * 0x9E3779B97F4A7C15 + 1) & MASK)
+        for _ in range(2):
+            x = x + signed(0x9E3779B97F4A7C15)
+            x = (x ^ shifted(x, 30)) * signed(0xBF58476D1CE4E5B9)
+            x = (x ^ shifted(x, 27)) * signed(0x94D049BB133111EB)
+            x = x ^ shifted(x, 31)
+        return shifted(x, 11)
+
+    out = torch.empty(count, device=device)
+    part = 1 << 22
+    for at in range(0, count, part):
+        n = min(part, count - at)
+        index = 2 * torch.arange(first + at, first + at + n, device=device)
+        a, b = (bits(index).double() + 1) * 2.0**-53, bits(index + 1).double() * 2.0**-53
+        out[at:at + n] = (torch.sqrt(-2 * torch.log(a)) * torch.cos(2 * math.pi * b)).float()
+    return out
 
 
 class Text:
@@ -77,22 +115,11 @@ class Block(torch.nn.Module):
 
 
 class GPT(torch.nn.Module):
-    def __init__(self, layers, C, H, N, V, embedding):
+    def __init__(self, layers, C, H, N, V):
         super().__init__()
         self.E, self.P = torch.nn.Embedding(V, C), torch.nn.Embedding(N, C)
         self.blocks = torch.nn.ModuleList(Block(C, H) for _ in range(layers))
         self.norm = torch.nn.LayerNorm(C)
-        matrices = 0.02 * math.sqrt(768 / C)
-        for name, p in self.named_parameters():
-            if p.dim() < 2:
-                continue
-            size = embedding if name.startswith("E") else 0.02 if name.startswith("P") else matrices
-            if "proj" in name or ".out" in name:
-                size /= math.sqrt(2 * layers)
-            torch.nn.init.normal_(p, 0, size)
-        for name, p in self.named_parameters():
-            if p.dim() == 1 and name.endswith("bias"):
-                torch.nn.init.zeros_(p)
 
     def forward(self, x, y):
         h = self.E(x) + self.P.weight
@@ -100,6 +127,22 @@ class GPT(torch.nn.Module):
             h = block(h)
         logits = F.linear(self.norm(h), self.E.weight)
         return F.cross_entropy(logits.view(-1, logits.shape[-1]).float(), y.view(-1))
+
+    @torch.no_grad()
+    def draw(self, seed, embedding):
+        """The parameters that draw_parameters() of model.c draws, in its order: matrices from the seed, block
+        by block; norms 1, biases 0 (the former are LayerNorm's own)."""
+        usual = 0.02 * math.sqrt(768 / self.E.weight.shape[1])
+        ending = usual / math.sqrt(2 * len(self.blocks))
+        matrices = [(self.E.weight, embedding), (self.P.weight, 0.02)]
+        for b in self.blocks:
+            matrices += [(b.qkv.weight, usual), (b.proj.weight, ending), (b.fc.weight, usual), (b.out.weight, ending)]
+            for layer in (b.qkv, b.proj, b.fc, b.out):
+                layer.bias.zero_()
+        at = 0
+        for p, size in matrices:
+            p.copy_(size * draw_normal(seed, at, p.numel(), p.device).view_as(p))
+            at += p.numel()  # a parameter's number in the model is that of its draw
 
 
 def rate(lr, step, steps):
@@ -109,55 +152,100 @@ def rate(lr, step, steps):
     return lr * (step / warm if step < warm else 1 - 0.9 * done)
 
 
+BLOCK = 20  # steps
+
+
 def train(name, text, steps, seed, compiled):
+    """Milliseconds of a step, a number for each block, and the losses."""
     layers, C, H, N, B, V, lr, embedding = SIZES[name]
-    torch.manual_seed(seed)
-    model = GPT(layers, C, H, N, V, embedding).cuda()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    with torch.device(device):
+        model = GPT(layers, C, H, N, V)
+    model.draw(seed, embedding)
     decayed = [p for p in model.parameters() if p.dim() >= 2]
     others = [p for p in model.parameters() if p.dim() < 2]
     adamw = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.1},
                                {"params": others, "weight_decay": 0.0}],
                               lr=lr, betas=(0.9, 0.95), eps=1e-8, fused=True)
     run = torch.compile(model) if compiled else model
-    losses, begun = [], None
+    drawn = [text.draw(B, N, seed, step) for step in range(1, steps + 1)]
+    x, y = (torch.stack([d[i] for d in drawn]).to(device) for i in (0, 1))
+    losses, blocks = [], []
     for step in range(1, steps + 1):
-        if step == max(1, steps - 100):
-            torch.cuda.synchronize()
-            begun, first = time.perf_counter(), step
-        x, y = (t.cuda(non_blocking=True) for t in text.draw(B, N, seed, step))
+        if (step - 1) % BLOCK == 0:
+            wait()
+            begun = time.perf_counter()
         for group in adamw.param_groups:
             group["lr"] = rate(lr, step, steps)
-        with torch.autocast("cuda", dtype=torch.bfloat16):
-            loss = run(x, y)
+        with torch.autocast(device, dtype=torch.bfloat16):
+            loss = run(x[step - 1], y[step - 1])
         loss.backward()
         adamw.step()
         adamw.zero_grad(set_to_none=True)
         losses.append(loss.detach())
-    torch.cuda.synchronize()
-    seconds = time.perf_counter() - begun
-    return (steps - first + 1) * B * N / seconds, [float(loss) for loss in losses]
+        if step % BLOCK == 0:
+            wait()
+            blocks.append(1e3 * (time.perf_counter() - begun) / BLOCK)
+    return blocks[len(blocks) // 2:], [float(loss) for loss in losses]
 
 
-def mean(losses, first, count=20):
-    part = losses[first:first + count]
-    return sum(part) / len(part)
+def apart(losses, ours):
+    """The largest relative difference of a mean of 20 steps, and of a single step."""
+    means = [(sum(losses[i:i + 20]), sum(ours[i:i + 20])) for i in range(0, len(ours) - 19, 20)]
+    return max(abs(a / b - 1) for a, b in means), max(abs(a / b - 1) for a, b in zip(losses, ours))
+
+
+def driver():
+    known = os.environ.get("BENCH_DRIVER")
+    try:
+        return known or subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
+                                       capture_output=True, text=True, check=True).stdout.split()[0]
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        return ""
 
 
 def main():
-    if len(sys.argv) != 6:
+    if len(sys.argv) not in (5, 6):
         sys.exit(__doc__)
-    curve, path, name, steps, seed = *sys.argv[1:4], int(sys.argv[4]), int(sys.argv[5])
-    with open(curve, newline="") as file:
+    folder, path, name, to = sys.argv[1:5]
+    seed = int(sys.argv[5]) if len(sys.argv) == 6 else 1
+    with open(f"{folder}/{name}.csv", newline="") as file:
         ours = [float(row["loss"]) for row in csv.DictReader(file)]
-    if len(ours) != steps:
-        sys.exit(f"{curve} has {len(ours)} steps, not {steps}: make train STEPS={steps} first")
-    text = Text(path, SIZES[name][3])
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, MODEL={name}, {steps} steps")
-    for compiled in (False, True):
-        speed, losses = train(name, text, steps, seed, compiled)
-        apart = max(abs(mean(losses, i) / mean(ours, i) - 1) for i in range(20, steps - 19, 20))
-        print(f"{'torch.compile' if compiled else 'eager':14} {speed:10.0f} tokens/s, "
-              f"loss {losses[-1]:.4f} (ours {ours[-1]:.4f}), means of 20 steps apart by {100 * apart:.2f} %")
+    with open(f"{folder}/{name}.speed.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    steps = len(ours)
+    if steps < 2 * BLOCK:
+        sys.exit(f"{folder}/{name}.csv has {steps} steps: make train STEPS=200 first")
+    N, B = SIZES[name][3:5]
+    text = Text(path, N)
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+    print(f"{gpu}, PyTorch {torch.__version__}, MODEL={name}, {steps} steps, seed {seed}")
+    print(f"  {'':14} {'ms a step':>9} {'tokens/s':>9}  {'of ours':>7}  last loss  "
+          "apart from ours: means of 20, a step")
+    speed = float(rows[0]["tokens_per_s"])
+    print(f"  {'ours':14} {float(rows[0]['median_ms']):9.2f} {speed:9.0f}  {1:7.2f}  {ours[-1]:9.4f}")
+    curves = {"ours": ours}
+    for version, compiled in (("eager", False), ("torch.compile", True)):
+        ms, losses = train(name, text, steps, seed, compiled)
+        middle = statistics.median(ms)
+        of_20, of_one = apart(losses, ours)
+        print(f"  {version:14} {middle:9.2f} {1e3 * B * N / middle:9.0f}  {1e3 * B * N / middle / speed:7.2f}  "
+              f"{losses[-1]:9.4f}  {100 * of_20:.2f} %, {100 * of_one:.2f} %", flush=True)
+        rows.append({**rows[0], "version": version, "gpus": 1, "median_ms": f"{middle:.3f}",
+                     "low_ms": f"{min(ms):.3f}", "high_ms": f"{max(ms):.3f}",
+                     "tokens_per_s": f"{1e3 * B * N / middle:.0f}", "loss": f"{losses[-1]:.4f}",
+                     "held_out": "", "gpu": gpu, "driver": driver(), "cuda": torch.version.cuda or "",
+                     "torch": torch.__version__, "date": datetime.date.today().isoformat()})
+        curves[version] = losses
+    with open(f"{to}.tokens.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    with open(f"{to}.losses.csv", "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["step", *curves])
+        writer.writerows([i + 1, *(f"{x:.6f}" for x in row)] for i, row in enumerate(zip(*curves.values())))
 
 
 if __name__ == "__main__":

@@ -78,10 +78,10 @@ static void copy(const struct text* t, size_t from, int64_t* tokens, int64_t* la
 
 // Chunk number HELD_OUT - 1 of each HELD_OUT is held out.
 void text_draw(const struct text* t, int64_t* tokens, int64_t* labels, int B, int N, uint64_t seed,
-               uint64_t step) {
+               uint64_t first) {
     const size_t held = t->chunks / HELD_OUT;
     for (int b = 0; b < B; b++) {
-        uint64_t index = 2 * (step * (uint64_t)B + (uint64_t)b);
+        uint64_t index = 2 * (first + (uint64_t)b);
         size_t i = (size_t)draw_below(~seed, index, (int64_t)(t->chunks - held));
         size_t chunk = i / (HELD_OUT - 1) * HELD_OUT + i % (HELD_OUT - 1);
         size_t at = (size_t)draw_below(~seed, index + 1, (int64_t)(t->chunk - (size_t)N));

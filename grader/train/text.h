@@ -30,11 +30,11 @@ int text_token(char c);  // -1: none
 // A table of all pairs that was made of this very text predicts it no better than that.
 double text_bigram(const struct text* t);
 
-// Texts of a step: B of N tokens, and the N tokens that follow them one place on. Of training,
-// drawn by seed and step; held out: the texts `first` .. first + B - 1 of all that there are, in
-// turn.
+// Texts: B of N tokens, and the N tokens that follow them one place on. Of training: the texts
+// number `first` .. first + B - 1 of all that the seed draws. Held out: these of all that there
+// are, in turn.
 void text_draw(const struct text* t, int64_t* tokens, int64_t* labels, int B, int N, uint64_t seed,
-               uint64_t step);
+               uint64_t first);
 void text_held_out(const struct text* t, int64_t* tokens, int64_t* labels, int B, int N,
                    size_t first);
 // How many texts of N tokens are held out.

@@ -19,6 +19,7 @@ enum {
     CONSUMERS = 2,
     HALF = 4096,         // sums of dQ that a consumer makes in a round: 32 of each thread
     COLUMNS = 16,        // of 64 queries, a lane's
+    MOST_HEADS = 8,      // of a section
     SECTION = 40 << 20,  // bytes of Q, dO and sums of the heads that are worked on together, in L2
 };
 
@@ -167,9 +168,9 @@ static inline int prepare(struct backward* p, const struct rows array[8], void* 
     if (find_hopper(&multiprocessors) != COURSE_OK) return 1;
     p->section = 1;
     const int64_t bytes_of_head = (int64_t)p->group * p->N_q * d * 8;  // Q, dO and sums
-    while ((p->causal || p->same_bits) && p->section * 2 <= p->B * p->H_k &&
-           3 * p->section * p->tiles_k <= 4 * multiprocessors &&
-           p->section * 2 * bytes_of_head <= SECTION)
+    while (p->section < MOST_HEADS && p->section * 2 <= p->B * p->H_k &&
+           (p->same_bits || (p->causal && 3 * p->section * p->tiles_k <= 4 * multiprocessors &&
+                             p->section * 2 * bytes_of_head <= SECTION)))
         p->section *= 2;
     return encode(&p->Q_map, array[0], p->B, p->N_q, p->H_q, d, block_q, panels) ||
            encode(&p->K_map, array[1], p->B, p->N_k, p->H_k, d, block_k, panels) ||

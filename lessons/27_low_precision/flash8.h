@@ -40,9 +40,11 @@ struct __align__(16) place {
     int row0, head, batch, live, first, last;
 };
 
-// Query i sees so many of the first keys; none, if it is not above 0. It grows with i.
-__device__ __forceinline__ int keys_seen(const struct flash& p, int i) {
-    return p.causal ? min(min(i, p.N_q - 1) + (p.N_k - p.N_q) + 1, p.N_k) : p.N_k;
+// Query i sees so many of the first keys; none, if it is not above 0. It grows with i. i is
+// unsigned: a tile may end behind what an int counts.
+__device__ __forceinline__ int keys_seen(const struct flash& p, unsigned i) {
+    int q = (int)min(i, (unsigned)p.N_q - 1) + (p.N_k - p.N_q);
+    return p.causal ? min(q + 1, p.N_k) : p.N_k;
 }
 
 // The walk of a tile of `rows` queries whose row0 is set. If they see no key, it is a block behind
@@ -126,7 +128,7 @@ __device__ __forceinline__ void store_O(const struct flash& p, const struct plac
     fence_proxy_async();  // the lane's stores come before TMA's reads
     __syncwarp();         // ... all lanes'
     if (lane != 0) return;
-    for (int panel = 0; panel < T::d / PANEL && place.row0 + first < p.N_q; panel++)
+    for (int panel = 0; panel < T::d / PANEL && first < p.N_q - place.row0; panel++)
         tma_store_5d(&p.O_map, tile[panel] + first * PANEL, 0, place.row0 + first, panel,
                      place.head, place.batch);
     bulk_commit();

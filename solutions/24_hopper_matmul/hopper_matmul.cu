@@ -22,6 +22,8 @@
 
 #include "hopper.h"
 
+// ---- a tile of C and the stages of its ring (hopper_tile.h)
+
 enum {
     BLOCK_M = 128,    // rows of a block's tile of C; its columns are a template's parameter, n
     BLOCK_K = 64,     // of a stage
@@ -58,7 +60,7 @@ struct product {
     int M, N, K;
 };
 
-// ---- device helpers
+// ---- from maps to sums (hopper_tile.h)
 
 // Where tile t of C begins. Tiles are counted in groups of GROUP rows of tiles, down first: blocks
 // that run at the same time share few rows of tiles of A and columns of tiles of B, in L2.
@@ -111,6 +113,8 @@ __device__ __forceinline__ void multiply(float C_reg[n / 2], const struct stage_
     wgmma_commit();
     // END SOLUTION
 }
+
+// ---- from sums to C
 
 // Stores a warp's 16 rows of C, by way of its place in shared memory. TMA stores 16 bytes at a
 // time, also over the end of a matrix's rows. So its map ends at a multiple of 8 columns, and the
@@ -214,7 +218,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     bulk_wait<0>();  // shared memory must live until it is read
 }
 
-// ---- launcher
+// ---- a map (hopper_tile.h)
 
 // The map of a (rows, cols) matrix; TMA moves boxes of `box_rows` rows of a panel.
 static int encode(CUtensorMap* map, const bf16* matrix, int64_t rows, int64_t cols, int64_t stride,
@@ -225,6 +229,8 @@ static int encode(CUtensorMap* map, const bf16* matrix, int64_t rows, int64_t co
     return tensor_map_encode(map, matrix, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, sizes, bytes, box,
                              128);
 }
+
+// ---- launcher
 
 static bool fits_tma(const bf16* matrix, int64_t stride) {
     return (uintptr_t)matrix % 16 == 0 && stride % 8 == 0 && stride < (int64_t)1 << 39;

@@ -2,12 +2,12 @@
 // all the rest in place: what fusing saves is one way to memory and back.
 #include "solution_parts.cuh"
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BACKWARD_THREADS)
     after_kernel(bf16* Y,           // (M, N)  in: the product; out: Y
                  bf16* Z,           // (M, N)  out, or NULL
                  const bf16* bias,  // (N)
                  int64_t quads, int N, int f, struct dropout dropout) {
-    int64_t quad = (int64_t)blockIdx.x * THREADS + threadIdx.x, e = quad * QUAD;
+    int64_t quad = (int64_t)blockIdx.x * BACKWARD_THREADS + threadIdx.x, e = quad * QUAD;
     if (quad >= quads) return;
     float z[QUAD], b[QUAD];
     load_quad(z, Y + e);
@@ -27,8 +27,8 @@ extern "C" int fused_linear(bf16* Y_gpu, bf16* Z_gpu, const bf16* X_gpu, const b
     int status = multiply(Y_gpu, X_gpu, W_gpu, M, N, K);
     if (status != COURSE_OK) return status;
     int64_t quads = (int64_t)M * N / QUAD;
-    after_kernel<<<(unsigned)CEIL_DIV(quads, THREADS), THREADS>>>(Y_gpu, Z_gpu, bias_gpu, quads, N,
-                                                                  f, dropout_of(p, seed, offset));
+    after_kernel<<<(unsigned)CEIL_DIV(quads, BACKWARD_THREADS), BACKWARD_THREADS>>>(
+        Y_gpu, Z_gpu, bias_gpu, quads, N, f, dropout_of(p, seed, offset));
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }

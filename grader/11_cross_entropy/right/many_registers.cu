@@ -305,8 +305,9 @@ int cross_entropy(float* loss_gpu, float* LSE_gpu, bf16* logits_gpu, const int64
     // How much shared memory does a wider row take, and may a block have it beside s_warp?
     size_t rest_bytes = 0;
     if (places > IN_REGISTERS) {
-        int most;
-        COURSE_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+        int device, most;
+        COURSE_TRY(cudaGetDevice(&device));
+        COURSE_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
         rest_bytes = (size_t)CEIL_DIV(places - IN_REGISTERS, THREADS) * THREADS * sizeof(uint4);
         if (rest_bytes + WARPS * sizeof(struct state) <= (size_t)most) {
             kernel = row_kernel<20, KEPT>;

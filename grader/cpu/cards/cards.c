@@ -1,6 +1,7 @@
 // cards.c: see cards.h. Per compute capability: CUDA C++ Programming Guide, "Technical
 // Specifications per Compute Capability". Multiprocessors and L2: NVIDIA's architecture whitepapers
-// (A100, GA102, AD102, L4 and L40 data sheets, H100, H200, RTX Blackwell).
+// (A100, GA102, AD102, L4 and L40 data sheets, H100, H200, RTX Blackwell); of the smallest part of
+// an H100: NVIDIA Multi-Instance GPU User Guide.
 #include "cpu/cards/cards.h"
 
 #include <string.h>
@@ -11,6 +12,7 @@
 const struct known_card cards[] = {
     {"h200", "NVIDIA H200", 9, 0, 132, 2048, 32, 65536, 228 KB, 227 KB, 50 MB},
     {"h100", "NVIDIA H100 SXM", 9, 0, 132, 2048, 32, 65536, 228 KB, 227 KB, 50 MB},
+    {"h100-1g", "NVIDIA H100 MIG 1g.10gb", 9, 0, 16, 2048, 32, 65536, 228 KB, 227 KB, 6 MB},
     {"a100", "NVIDIA A100", 8, 0, 108, 2048, 32, 65536, 164 KB, 163 KB, 40 MB},
     {"a10", "NVIDIA A10", 8, 6, 72, 1536, 16, 65536, 100 KB, 99 KB, 6 MB},
     {"rtx3090", "NVIDIA GeForce RTX 3090", 8, 6, 82, 1536, 16, 65536, 100 KB, 99 KB, 6 MB},

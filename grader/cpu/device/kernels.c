@@ -112,7 +112,7 @@ void cudev_check_argument(const struct cudev_launch_site* site, int index, const
     if (cudev_watcher) cudev_watcher->argument(site, index, address, bytes);
     if (!p || cudev_is_far(address) || cudev_is_device_address(address) ||
         cudev_allocation_at(address) || cudev_is_symbol(address) ||
-        cudev_shares(address, bytes ? bytes : 1))
+        cudev_shares(address, bytes ? bytes : 1) || cudev_in_heap(address, 1))
         return;
     cudev_report_begin(
         "host_pointer",

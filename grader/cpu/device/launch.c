@@ -97,6 +97,13 @@ static uint64_t nth_block(uint64_t n, uint64_t blocks) {
     return (n * step + blocks / 2) % blocks;
 }
 
+static bool left_open;
+
+void cudev_leave_open(void) {
+    left_open = true;  // workers read it behind their semaphore
+    cudev_hold_open(1);
+}
+
 static void* worker_main(void* p) {
     struct worker* w = p;
     cudev_self = w;
@@ -113,8 +120,10 @@ static void* worker_main(void* p) {
         }
         struct launch* l = w->launch;
         uint64_t block;
-        cudev_shared_open(w, true);
-        cudev_stacks_open(w);
+        if (!left_open) {
+            cudev_shared_open(w, true);
+            cudev_stacks_open(w);
+        }
         atomic_store(&w->busy, true);
         cudev_stacks_launch(w);
         while ((block = atomic_fetch_add(&l->next_block, l->chunk)) < l->blocks) {
@@ -125,8 +134,10 @@ static void* worker_main(void* p) {
             }
         }
         atomic_store(&w->busy, false);
-        cudev_stacks_close(w);
-        cudev_shared_open(w, false);
+        if (!left_open) {
+            cudev_stacks_close(w);
+            cudev_shared_open(w, false);
+        }
         cudev_waiting_forget(w);
         if (atomic_fetch_sub(&l->active, 1) == 1) sem_post(&all_done);
     }

@@ -67,6 +67,10 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* prop, int device) {
         .minor = card->minor,
         .multiProcessorCount = card->multiprocessors,
         .canMapHostMemory = 1,
+        // all these cards have them; here what overlaps comes one after the other
+        .deviceOverlap = 1,
+        .asyncEngineCount = 2,
+        .concurrentKernels = 1,
         .l2CacheSize = (int)card->l2,
         .maxThreadsPerMultiProcessor = card->threads,
         .maxBlocksPerMultiProcessor = card->blocks,

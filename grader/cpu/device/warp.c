@@ -164,8 +164,13 @@ bool cudev_warp_settle(struct worker* w) {
     for (unsigned warp = 0; warp < MAX_WARPS; warp++) {
         struct warp_groups* in = &w->waiting->groups[warp];
         struct lane* lane = cudev_lanes(w, warp);
-        while (in->count && lane[__builtin_ctz(in->group[0].arrived)].function->who_is_there) {
-            int line = lane[__builtin_ctz(in->group[0].arrived)].place.line;
+        for (;;) {
+            unsigned asks = 0;  // the first group that asks who is there; others wait for them
+            while (asks < in->count &&
+                   !lane[__builtin_ctz(in->group[asks].arrived)].function->who_is_there)
+                asks++;
+            if (asks == in->count) break;
+            int line = lane[__builtin_ctz(in->group[asks].arrived)].place.line;
             uint32_t together = 0;
             for (unsigned g = in->count; g-- > 0;) {
                 unsigned i = (unsigned)__builtin_ctz(in->group[g].arrived);

@@ -120,6 +120,12 @@ void cudev_alter_products(double (*product)(double a, double b));
 // it. The calls nest.
 void cudev_hold_open(int held);
 
+// From here on memory that is the device's stays open to the host, the stacks and the shared memory
+// of kernels as well, which otherwise are closed behind each launch. Host code that reaches there
+// goes on unnoticed: for a program that launches small kernels thousands of times, and whose code
+// was checked before.
+void cudev_leave_open(void);
+
 // So a program can find out in little time, and without the memory, how far a large grid reaches.
 // blocks: CUDEV_ALL_BLOCKS, or from now on a launch runs only some of its blocks, counted in x,
 // then y, then z. CUDEV_FEW_BLOCKS: the first and the last, each an eighth of them (watched: a

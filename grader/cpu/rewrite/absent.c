@@ -19,6 +19,8 @@ static const char words_of_any[] =
     "cudaMemAdviseSet* cudaMemAdviseUnset* "
     "cudaStreamAttachMemAsync cudaMemcpyPeer cudaMemcpyPeerAsync cudaDeviceEnablePeerAccess "
     "cudaDeviceDisablePeerAccess cudaDeviceGetPCIBusId cudaProfilerStart cudaProfilerStop "
+    "cudaThreadSynchronize cudaThreadExit cudaThreadSetLimit cudaThreadGetLimit "
+    "cudaThreadSetCacheConfig cudaThreadGetCacheConfig "
     "cooperative_groups cublas* CUBLAS_*";
 static const char headers_of_any[] =
     "cooperative_groups.h cooperative_groups/reduce.h cooperative_groups/scan.h "
@@ -38,9 +40,10 @@ static const struct absent {
          "tex2Dgather "
          "texCubemap cudaTextureObject_t cudaTextureDesc cudaResourceDesc cudaResourceViewDesc "
          "cudaChannelFormatDesc cudaCreateChannelDesc cudaGetChannelDesc cudaCreateTextureObject "
-         "cudaDestroyTextureObject cudaGetTextureObject* cudaDeviceGetTexture1DLinearMaxWidth "
-         "cudaBindTexture* cudaUnbindTexture",
+         "cudaDestroyTextureObject cudaGetTextureObject* cudaDeviceGetTexture1DLinearMaxWidth",
          "textures", "plain loads"},
+        {"cudaBindTexture* cudaUnbindTexture cudaGetTextureReference cudaBindSurface*",
+         "references to textures, which CUDA has no longer", "texture objects, or plain loads"},
         {"surf1Dread surf2Dread surf3Dread surf1Dwrite surf2Dwrite surf3Dwrite cudaSurfaceObject_t "
          "cudaCreateSurfaceObject cudaDestroySurfaceObject cudaGetSurfaceObject*",
          "surfaces", "plain loads and stores"},
@@ -53,6 +56,11 @@ static const struct absent {
         {"cudaMemcpyBatchAsync cudaMemcpy3DBatchAsync cudaMemcpy3DWithAttributesAsync "
          "cudaMemDiscard* cudaMemPrefetchBatchAsync",
          "batches of copies", "cudaMemcpy"},
+        {"cudaGraphics* cudaGL* cudaEGL* cudaVDPAU* cudaD3D9* cudaD3D10* cudaD3D11* "
+         "cudaImportExternal* cudaExternal* cudaDestroyExternal* cudaSignalExternal* "
+         "cudaWaitExternal* cudaDeviceGetNvSciSyncAttributes "
+         "cudaDeviceFlushGPUDirectRDMAWrites",
+         "memory of graphics and other devices", "cudaMalloc"},
         {"cudaGraph* cudaUserObject* cudaStreamBeginCapture* cudaStreamEndCapture "
          "cudaStreamIsCapturing cudaStreamGetCaptureInfo* cudaStreamUpdateCaptureDependencies* "
          "cudaThreadExchangeStreamCaptureMode cudaGetCurrentGraphExec cudaDeviceGraphMemTrim "
@@ -88,11 +96,6 @@ static const struct absent {
          "cudaDeviceGetHostAtomicCapabilities",
          "several devices", "device 0"},
         {"cudaIpc*", "memory of other processes", "cudaMalloc"},
-        {"cudaGraphics* cudaGL* cudaEGL* cudaVDPAU* cudaD3D9* cudaD3D10* cudaD3D11* "
-         "cudaImportExternal* cudaExternal* cudaDestroyExternal* cudaSignalExternal* "
-         "cudaWaitExternal* cudaDeviceGetNvSciSyncAttributes "
-         "cudaDeviceFlushGPUDirectRDMAWrites",
-         "memory of graphics and other devices", "cudaMalloc"},
         {"cudaLibrary* cudaKernel* cudaGetKernel cudaGetFuncBySymbol cudaGetDriverEntryPoint* "
          "cudaGetExportTable cudaFuncGetName cudaFuncGetParamInfo",
          "kernels that are found at run time", "<<< >>> with the kernel's name"},
@@ -110,6 +113,7 @@ static const struct absent {
          "CUdevice CUstream",
          "the driver's functions", "those of the runtime, which begin with cuda"},
         {"cooperative_groups", "cooperative groups", "__syncthreads() and __syncwarp()"},
+        {"block_tile_memory", "tiles of more than 32 threads", "the block, or tiles of 32"},
         {"nvcuda wmma", "nvcuda::wmma", "the functions of ptx.h"},
         {"thrust", "Thrust", "a kernel of your own"},
         {"cublas* CUBLAS_*", "cuBLAS", "a kernel of your own"},

@@ -28,6 +28,35 @@ static size_t expression_start(size_t last) {
     }
 }
 
+// `<< <` or `>> >` at i, as some formatters write launches: three signs, the first two together.
+static bool is_apart(size_t i, const char* sign) {
+    return is(i, sign) && is(i + 1, sign) && tokens[i + 2].kind == SPACE && is(i + 3, sign);
+}
+
+static void join(size_t i, const char* signs) {
+    tokens[i].text = signs;
+    tokens[i].length = 3;
+    for (size_t k = i + 1; k <= i + 3; k += 2) {
+        tokens[k].kind = SPACE;
+        tokens[k].length = 0;
+    }
+}
+
+void join_launches(void) {
+    for (size_t i = 0; tokens[i].kind != END; i++) {
+        if (is_apart(i, "<")) join(i, "<<<");
+        if (!is(i, "<<<")) continue;
+        int depth = 0;
+        for (size_t k = next(i); tokens[k].kind != END && !is(k, ";"); k = next(k)) {
+            depth += opens(k) - closes(k);
+            if (depth < 0 || (depth == 0 && is(k, ">>>"))) break;
+            if (depth > 0 || !is_apart(k, ">") || !is(next(k + 3), "(")) continue;
+            join(k, ">>>");
+            break;
+        }
+    }
+}
+
 // Is a variable of this name declared anywhere: kernel* f = ..., void (*f)(int), type f = ...,
 // decltype(&kernel) f = ...?
 static bool is_declared_as_variable(size_t name) {
@@ -40,6 +69,21 @@ static bool is_declared_as_variable(size_t name) {
         if (begins && has_type && before != i) return true;
     }
     return false;
+}
+
+// The arguments behind the ( that are a bare 0 or NULL: a kernel's pointer is made of them, but not
+// of an int that has the value 0. Each becomes ::cudev::zero(). Returns whether there are any.
+static bool rewrite_zeros(size_t open) {
+    bool any = false;
+    size_t close = matching(open);
+    for (size_t i = next(open); i < close; i = next(i)) {
+        if (opens(i)) i = matching(i);
+        if (!is_one_of(i, "0 NULL") || !is_one_of(previous(i), "( ,") || !is_one_of(next(i), ") ,"))
+            continue;
+        replace(i, "::cudev::zero()");
+        any = true;
+    }
+    return any;
 }
 
 void rewrite_launch(size_t open, bool in_define) {
@@ -74,6 +118,7 @@ void rewrite_launch(size_t open, bool in_define) {
     // template whose arguments the call says: that is no value.
     bool value = !in_define && !known && !named_at(last) &&
                  (is_one_of(last, ") ]") || is_declared_as_variable(last));
+    const bool zeros = !known && rewrite_zeros(next(close));
     const char* called = known ? ")>::at("
                          : value
                              ? ")](auto... cudev_arguments) { cudev_kernel(cudev_arguments...); }, "
@@ -86,11 +131,17 @@ void rewrite_launch(size_t open, bool in_define) {
             known ? "(const void*)(" : "nullptr", known ? kernel.data : "", known ? ")" : "",
             cluster_of(last));
     replace(close, known ? "))" : ")}");
-    replace(first, "%s%.*s",
-            known   ? "::cudev::known<("
-            : value ? "::cudev::deduced{[cudev_kernel = ("
-                    : "::cudev::deduced{[=](auto... cudev_arguments) { ",
-            (int)tokens[first].length, tokens[first].text);
+    if (zeros && !value)
+        replace(first,
+                "::cudev::deduced_of_zeros{[=](auto... cudev_arguments) -> "
+                "decltype(%s(cudev_arguments...)) { %.*s",
+                kernel.data, (int)tokens[first].length, tokens[first].text);
+    else
+        replace(first, "%s%.*s",
+                known   ? "::cudev::known<("
+                : value ? "::cudev::deduced{[cudev_kernel = ("
+                        : "::cudev::deduced{[=](auto... cudev_arguments) { ",
+                (int)tokens[first].length, tokens[first].text);
     free(kernel.data);
     free(shown.data);
 }

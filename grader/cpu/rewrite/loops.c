@@ -36,6 +36,24 @@ static int depth_of(size_t loop) {
     return depth + (kernel ? 0 : 32);
 }
 
+// Does the condition that begins at i declare a variable: `int n = f()`, `node* n = next`? Of an
+// expression with such tokens nothing could be assigned to.
+static bool declares_variable(size_t i) {
+    if (tokens[i].kind != WORD) return false;
+    size_t name = i;
+    int angles = 0, words = 0;
+    for (; !is_one_of(i, "= {"); i = next(i)) {
+        angles += is(i, "<") - is(i, ">");
+        if (tokens[i].kind != WORD && !is_one_of(i, ":: * & < >") && angles == 0) return false;
+        if (opens(i) || closes(i) || tokens[i].kind == END || is(i, ";")) return false;
+        words += tokens[i].kind == WORD && angles == 0;
+        name = i;
+    }
+    size_t before = previous(name);
+    return words > 1 && tokens[name].kind == WORD && !is(i + 1, "=") &&
+           (tokens[before].kind == WORD || is_one_of(before, "* & >"));
+}
+
 void rewrite_loop(size_t loop, bool in_define) {
     size_t open = next(loop), close, condition;
     if (!is(open, "(")) return;
@@ -48,8 +66,8 @@ void rewrite_loop(size_t loop, bool in_define) {
     }
     if (is(loop, "while")) condition = open;
     size_t first = next(condition), body = next(close);
-    if (tokens[first].kind == WORD && tokens[next(first)].kind == WORD) return;  // a declaration
-    bool tail = is(loop, "while") && is(body, ";");                              // of a do
+    if (declares_variable(first)) return;
+    bool tail = is(loop, "while") && is(body, ";");  // of a do
     if (!in_define && !tail && !divides(body, end_of_statement(body)) && !divides(first, close))
         return;
     replace(condition, "%.*s::cudev::next_round(%zu, %d), %s", (int)tokens[condition].length,

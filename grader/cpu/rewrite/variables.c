@@ -180,7 +180,8 @@ static void read_declaration(size_t c, size_t end) {
             owner = says_device ? DEVICE : UNSURE;
             says = i;
         }
-        constant = is(t, "constexpr") || is(t, "const") || (constant && !is(t, "*"));
+        // (a * in a value is a product, and takes nothing away)
+        if (!value) constant = is(t, "constexpr") || is(t, "const") || (constant && !is(t, "*"));
         if (is(t, "(") && !value) {
             if (is_pointer_declarator(i, end)) {
                 name = i + 2;

@@ -84,6 +84,11 @@ result "cudev --watch=check finds nothing in a right program" $?
 "$cudev" --run --watch=check -DNO_BARRIER -I include sum.cu expected.cpp >"$work/log" 2>&1
 grep -q 'FINDING: race on part' "$work/log" && grep -q 'kernels.cuh:11 in' "$work/log"
 result "cudev --watch=check finds the race, with its line in the header" $?
+"$cudev" --run --watch=check --error-exitcode=7 -DNO_BARRIER -I include sum.cu expected.cpp >"$work/log" 2>&1
+[ $? -eq 7 ] && "$cudev" --run --watch=check --error-exitcode=7 -Iinclude sum.cu expected.cpp >>"$work/log" 2>&1 &&
+    ! "$cudev" --run --error-exitcode=7 -Iinclude sum.cu expected.cpp >"$work/log" 2>&1 &&
+    grep -qx 'cudev: --error-exitcode is for --run --watch=check' "$work/log"
+result "cudev --error-exitcode tells a script what was found" $?
 "$cudev" --run --watch=profile -Iinclude sum.cu expected.cpp >"$work/log" 2>&1 && grep -q 'kernels.cuh' "$work/log"
 result "cudev --watch=profile prints the traffic" $?
 # what pkg-config would say, where there is none

@@ -48,6 +48,24 @@ template <> __global__ void add_constant<4>(int* p) {
 }
 template __global__ void add_constant<5>(int* p);
 
+// A constant whose value is a product is a constant all the same.
+constexpr int ROWS = 3, CELLS = ROWS * ROWS;
+const int TWICE = 2 * CELLS;
+struct link {
+    int value;
+    const link* next;
+};
+__global__ void condition_declares(int* p) {
+    link last = {CELLS, nullptr}, first = {TWICE, &last};
+    const link* l = &first;
+    while (const link* at = l) {
+        if (at->value != 3) *p += at->value;
+        l = at->next;
+    }
+    int left = 2;
+    while (int n = left) left = n - 1, *p += 100;
+}
+
 template <int n> static int launch_from_template(int* p) {
     add_constant<n><<<1, 32>>>(p);
     return 32;
@@ -103,7 +121,7 @@ static void launches(void) {
     void* args[] = {&p};
     CHECK_CUDA(cudaLaunchKernel(add_one, dim3(1), dim3(32), args, 0, 0));
     CHECK(int_at(p, 0) == 448);
-    CHECK(strstr(text, "<<< and >>>") && __LINE__ == 106);
+    CHECK(strstr(text, "<<< and >>>") && __LINE__ == 124);
     cudaLaunchConfig_t config = {};
     config.gridDim = 1, config.blockDim = 32;
     CHECK_CUDA(cudaLaunchKernelEx(&config, add_one, p));
@@ -113,6 +131,9 @@ static void launches(void) {
     error = cudaLaunchKernelEx(&config, add_pair<pair<int, float>>, p, pair<int, float>{1, 2.0f});
     CHECK_CUDA(error);
     CHECK_CUDA(cudaLaunchKernelExC(&config, (const void*)add_one, args));
+    int before = int_at(p, 0);
+    condition_declares<<<1, 1>>>(p);
+    CHECK(int_at(p, 0) == before + 27 + 200);
     cudaFree(p);
 }
 // clang-format on

@@ -60,7 +60,7 @@ for name in language threads api numbers instructions hopper eight_bits; do
 done
 
 # posing as a card: its id, and how many KB of shared memory a block may have
-for card in h200:227 a100:163 rtx3090:99 rtx5090:99; do
+for card in h200:227 h100-1g:227 a100:163 rtx3090:99 rtx5090:99; do
     compiled cards && CUDEV_CARD=${card%:*} timeout 20 "$work/cards" "${card#*:}" > "$work/log" 2>&1
     result "cards, ${card%:*}" $?
 done

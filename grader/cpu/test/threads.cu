@@ -59,6 +59,12 @@ __global__ void votes(int* out) {
     } else {
         bad += __activemask() != ~low;
     }
+    __syncwarp();
+    // the other lanes wait for these at the next call, before they ask
+    if (lane & 1) bad += __activemask() != 0xaaaaaaaa;
+    __syncwarp();
+    if (lane & 2) bad += __activemask() != 0xcccccccc;
+    bad += __ballot_sync(full, lane & 1) != 0xaaaaaaaa;
     out[threadIdx.x] = bad;
 }
 

@@ -74,7 +74,7 @@ static __attribute__((noinline)) uint64_t outside(struct watch* watch, const vol
                                 (symbol.is && cudev_is_symbol(address + bytes - 1) &&
                                  !(is_write(access) && (symbol.fixed || symbol.constant)))))
         return IMAGE_OFFSET + image;
-    if (cudev_shares((const char*)p, bytes))
+    if (cudev_shares((const char*)p, bytes) || cudev_in_heap((const char*)p, bytes))
         return image < IMAGE_SPACE ? IMAGE_OFFSET + image : WATCHED_BYTES;
     cudev_bounds_foreign(watch, p, bytes, access, pc);
     return WATCHED_BYTES;

@@ -26,12 +26,13 @@ EXPORT(void __tsan_func_entry(void* pc)) {
     if (w && w->watch) cudev_stack_reaches(w->watch, __builtin_frame_address(0));
 }
 EXPORT(void __tsan_func_exit(void)) {}
+// The pointer to the virtual functions of an object: its constructor writes it.
 EXPORT(void __tsan_vptr_update(void** p, void* value)) {
-    (void)p;
     (void)value;
+    cudev_access(p, sizeof *p, CUDEV_WRITE, CALLER);
 }
 EXPORT(void __tsan_vptr_read(void** p)) {
-    (void)p;
+    cudev_access(p, sizeof *p, CUDEV_READ, CALLER);
 }
 
 EXPORT(void __tsan_read_range(void* p, unsigned long bytes)) {

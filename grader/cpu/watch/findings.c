@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "cpu/device/any.h"
 #include "cpu/device/report.h"
 #include "cpu/device/waiting.h"
 #include "cpu/device/watcher.h"
@@ -117,6 +118,7 @@ static void print(const struct located_finding* r) {
     size_t length;
     const char* text = cudev_finding_text(r, &length);
     if (!write_text(text, length)) return;
+    if (cudev_any_found) cudev_any_found();
     if (cudev_on_finding) cudev_on_finding(cudev_finding_cause(r->f), text);
 }
 

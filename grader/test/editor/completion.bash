@@ -37,6 +37,9 @@ make grade LESSON=12 CASE=no\ ra -> no\\ races\\,\\ no\\ stray\\ accesses
 make grade LESSON=12 CASE='no -> no races, no stray accesses
 make grade LESSON=21 CASE=forward_flops: -> \\ FLOPs\\ of\\ a\\ forward\\ pass 
 make grade FROM= -> exercises |solutions 
+make run WATCH=c -> check |check\\,profile 
+make train MODEL= -> tiny |small |124m 
+make run IN=sol -> solutions/
 make grade DEVICE=c -> cpu |cuda 
 make grade CARD=rtx4 -> rtx4090 
 make grade FORMAT= -> text |problems |json 

@@ -97,8 +97,9 @@ int softmax(float* y_gpu, const float* x_gpu, int64_t rows, int64_t cols, int64_
     if (y_gpu == NULL || x_gpu == NULL) return COURSE_BAD_ARGUMENT;
     if (rows > INT32_MAX || cols > SOFTMAX_MAX_COLS) return COURSE_UNSUPPORTED;
 
-    int most;  // bytes of shared memory that a block may have; m_warp and l_warp are among them
-    COURSE_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    int device, most;  // bytes of shared memory that a block may have, m_warp and l_warp included
+    COURSE_TRY(cudaGetDevice(&device));
+    COURSE_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     const int64_t room = most / (int64_t)sizeof(float) - 2 * WARPS;
     bool kept = cols <= room;
     size_t shared_bytes = kept ? (size_t)cols * sizeof(float) : 0;

@@ -149,7 +149,8 @@ template <class T> struct state {
 __device__ __forceinline__ float factor_of_rows(const struct flash& p, const struct place& place,
                                                 int first_row) {
     int64_t head = (int64_t)place.batch * p.H_q + place.head;
-    int64_t block = head * CEIL_DIV(p.N_q, SCALE_BLOCK) + min(first_row, p.N_q - 1) / SCALE_BLOCK;
+    const unsigned row = min((unsigned)first_row, (unsigned)p.N_q - 1);
+    int64_t block = head * CEIL_DIV(p.N_q, SCALE_BLOCK) + row / SCALE_BLOCK;
     return p.c * p.Q_scales[p.per_block ? block : 0];
 }
 
@@ -225,7 +226,8 @@ __device__ __forceinline__ void finish_sums(const struct flash& p, const struct 
         float sum = l[r];
         sum += __shfl_xor_sync(0xffffffff, sum, 1);
         sum += __shfl_xor_sync(0xffffffff, sum, 2);
-        if (threadIdx.x % 4 == 0 && row + 8 * r < p.N_q)
+        // Unsigned: the last tile may end behind what an int counts.
+        if (threadIdx.x % 4 == 0 && (unsigned)row + 8 * r < (unsigned)p.N_q)
             p.LSE[((int64_t)place.batch * p.H_q + place.head) * p.N_q + row + 8 * r] =
                 sum > 0 ? (m[r] - P_EXPONENT + __log2f(sum)) * LN_2 : -INFINITY;
         factor[r] = sum > 0 ? 1.0f / sum : 0.0f;

@@ -90,6 +90,14 @@ struct thread_block : thread_group {
     static void sync(CUDEV_HERE) {
         cudev_barrier(CUDEV_BARRIER, 0, file, line);
     }
+    // The barrier in two halves: here the second one does it all.
+    struct arrival_token {};
+    static arrival_token barrier_arrive() {
+        return arrival_token();
+    }
+    static void barrier_wait(arrival_token&&, CUDEV_HERE) {
+        cudev_barrier(CUDEV_BARRIER, 0, file, line);
+    }
     static unsigned size() {
         return details::threads_of_block();
     }

@@ -11,6 +11,10 @@
 #include <string.h>
 #include <time.h>
 #include <limits.h>
+#ifdef __cplusplus
+#include <new>
+#include <utility>
+#endif
 
 #include "cuda_runtime.h"
 
@@ -26,7 +30,10 @@
 #define CUDEV_MANAGED __attribute__((section("cudev_managed")))
 
 #include "cudev/any_api.h"
-#if defined(__cplusplus) && !defined(CUDEV_HOST)
+#ifdef __cplusplus
+#include "cudev/channels.h"
+#ifndef CUDEV_HOST
 #include "cudev/textures.h"
+#endif
 #endif
 #endif

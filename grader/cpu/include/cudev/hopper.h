@@ -124,6 +124,18 @@ __forceinline__ void fence_proxy_async_global(CUDEV_HERE) {
     cudev_fence_proxy(1, file, line);
 }
 
+// ---- flags in global memory ----
+
+__forceinline__ int load_acquire(const int* flag) {
+    const int value = atomicAdd((int*)flag, 0);
+    __threadfence();
+    return value;
+}
+__forceinline__ void add_release(int* flag, int more) {
+    __threadfence();
+    atomicAdd(flag, more);
+}
+
 // ---- wgmma ----
 
 __forceinline__ void wgmma_fence(CUDEV_HERE) {
@@ -137,6 +149,9 @@ template <int pending> __forceinline__ void wgmma_wait(CUDEV_HERE) {
     cudev_wgmma_wait(pending, file, line);
 }
 template <int n> __forceinline__ void wgmma_hold(float*) {}
+template <int n> __forceinline__ void wgmma_move(unsigned* to, const unsigned* from) {
+    for (int i = 0; i < n; i++) to[i] = from[i];
+}
 
 __forceinline__ unsigned wgmma_descriptor(const void* tile, unsigned panel_bytes, CUDEV_HERE) {
     return cudev_wgmma_descriptor(tile, panel_bytes, file, line);

@@ -57,6 +57,18 @@ template <class T> struct dynamic_array {
     }
 };
 
+// __shared__ T name[n] at file scope, in a file that is not graded
+template <class T> struct file_array {
+    static_assert(sizeof(T) == 0, "not on the CPU device: __shared__ variables outside of kernels "
+                                  "that are no arrays, declare them inside");
+};
+template <class T, size_t n> struct file_array<T[n]> {
+    cudev_shared_array array;
+    operator T*() const {
+        return (T*)cudev_shared(&array);
+    }
+};
+
 // The shape of an array type, for reports: extent<float[4][8], 1>::value is 8.
 template <class T, int dimension> struct extent { static constexpr unsigned value = 0; };
 template <class T, size_t n> struct extent<T[n], 0> { static constexpr unsigned value = n; };
@@ -72,17 +84,21 @@ template <class T, size_t n> struct element<T[n]> {
 
 // What the rewriter makes of `__shared__ type name[...]`: the body of a lambda that returns the
 // address of the running block's array. `cudev_type` is a typedef made from the declaration.
-#define CUDEV_SHARED(name, alignment)                                                    \
-    static const ::cudev_shared_array array = {                                          \
-        CUDEV_TEXT(name),                                                                \
-        __FILE__,                                                                        \
-        __LINE__,                                                                        \
-        sizeof(cudev_type),                                                              \
-        alignof(cudev_type) > alignment ? alignof(cudev_type) : alignment,               \
-        ::cudev::element<cudev_type>::bytes,                                             \
-        {::cudev::extent<cudev_type, 0>::value, ::cudev::extent<cudev_type, 1>::value,   \
-         ::cudev::extent<cudev_type, 2>::value, ::cudev::extent<cudev_type, 3>::value}}; \
+#define CUDEV_SHARED(name, alignment)                                                          \
+    static const ::cudev_shared_array array = CUDEV_SHARED_ARRAY(name, cudev_type, alignment); \
     return (cudev_type*)::cudev_shared(&array)
+#define CUDEV_SHARED_ARRAY(name, type, alignment)                                                 \
+    {                                                                                             \
+        CUDEV_TEXT(name), __FILE__, __LINE__, sizeof(type),                                       \
+            alignof(type) > alignment ? alignof(type) : alignment, ::cudev::element<type>::bytes, \
+        {                                                                                         \
+            ::cudev::extent<type, 0>::value, ::cudev::extent<type, 1>::value,                     \
+                ::cudev::extent<type, 2>::value, ::cudev::extent<type, 3>::value                  \
+        }                                                                                         \
+    }
+// The same at file scope: static const ::cudev::file_array<type> name = ...
+#define CUDEV_SHARED_IN_FILE(name, type, alignment) \
+    static const ::cudev::file_array<type> name = {CUDEV_SHARED_ARRAY(name, type, alignment)}
 
 // The same for `extern __shared__ type name[]`.
 #define CUDEV_DYNAMIC(name)                                                               \

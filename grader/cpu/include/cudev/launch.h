@@ -139,6 +139,37 @@ template <class Call> struct deduced {
 };
 template <class Call> deduced(Call, cudev_launch_site) -> deduced<Call>;
 
+// An argument that is written 0 or NULL: it becomes whatever the parameter is.
+struct zero {
+    template <class T> operator T() const {
+        return T();
+    }
+};
+inline int number(zero) {
+    return 0;
+}
+template <class T> inline T number(T value) {
+    return value;
+}
+template <class T> T some();
+template <class Call, class... Args>
+auto can_call(int) -> decltype(some<const Call&>()(some<Args>()...), (char*)nullptr);
+template <class Call, class... Args> int can_call(...);
+
+// A kernel whose parameters may depend on the arguments: a 0 is a number where that is possible.
+template <class Call> struct deduced_of_zeros {
+    Call call;
+    cudev_launch_site site;
+
+    template <class... Args> void operator()(Args... args) {
+        if constexpr (sizeof(can_call<Call, decltype(number(args))...>(0)) == sizeof(char*))
+            deduced<Call>{call, site}(number(args)...);
+        else
+            deduced<Call>{call, site}(args...);
+    }
+};
+template <class Call> deduced_of_zeros(Call, cudev_launch_site) -> deduced_of_zeros<Call>;
+
 // __cluster_dims__(x, y, z)
 constexpr unsigned cluster(unsigned x, unsigned y = 1, unsigned z = 1) {
     return y == 1 && z == 1 ? x : ~0u;

@@ -34,6 +34,10 @@ __global__ void of_block(int* out) {
     sum = sum_of(tile, buffer + block.thread_rank() / 16 * 16, (int)block.thread_rank());
     if (tile.thread_rank() == 0) out[1 + tile.meta_group_rank()] = sum;
     if (block.thread_rank() == 5) out[20] = (int)block.size() + 1000 * (int)tile.meta_group_size();
+    buffer[block.thread_rank()] = (int)block.thread_rank();
+    cg::thread_block::arrival_token token = block.barrier_arrive();
+    block.barrier_wait(std::move(token));
+    if (buffer[block.size() - 1 - block.thread_rank()] < 0) out[0] = -1;
     cg::sync(block);
 }
 

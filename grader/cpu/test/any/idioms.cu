@@ -53,6 +53,43 @@ static void scale(int* p, int n, int threads) {
     scale<int><<<1, threads, threads * sizeof(int)>>>(p, n);
 }
 
+// A constant whose value is a product is no variable.
+constexpr int ROWS = 3, COLUMNS = 5, CELLS = ROWS * COLUMNS;
+const int TWICE = 2 * CELLS;
+template <int n> __global__ void add_constants(int* p) {
+    *p += n + CELLS + TWICE;
+}
+
+// Launches as some formatters leave them, which nvcc takes.
+// clang-format off
+template <class T> struct box { T x; };
+static void launches_apart(int* p) {
+    add_constants<1> << <1, 1 >> > (p);
+    add_constants<2><< <dim3(box<box<int>>{}.x.x + 1), 1,
+        0 >> >(p);
+    add_constants<4><<<1, 1>> >(p);
+}
+// clang-format on
+
+static void zeros(int* p) {
+    for (int i = 0; i < 64; i++) checkCudaErrors(cudaMemset(p + i, 0, 4));
+    add_maybe<true><<<1, 64>>>(p, 0, 3);
+    add_maybe<false><<<1, 64>>>(p, NULL, 0);
+    add_maybe<false><<<1, 64>>>(p, p, 0);
+    add_plainly<<<1, 64>>>(p, 0, 1);
+    add_plainly<<<1, 64>>>(p, NULL, 0);
+    void (*kernel)(int*, const int*, long) = add_plainly;
+    kernel<<<1, 64>>>(p, 0, 0);
+    CHECK(int_at(p, 7) == 13);
+    set_to<<<1, 64>>>(p, 8, 0);
+    CHECK(int_at(p, 7) == 0 && int_at(p, 8) == 13);
+    windows<64><<<1, 64>>>(p);
+    CHECK(int_at(p, 7) == 4 && int_at(p, 8) == 17);
+    for (int n : {1, 2}) CHECK(n < 3);
+    shares_of_file<<<1, 64>>>(p);
+    CHECK(int_at(p, 1) == 8 + 3 * 62 + 63);
+}
+
 static int calls;
 static void CUDART_CB called(cudaStream_t, cudaError_t status, void* data) {
     calls += status == cudaSuccess ? *(int*)data : 100;
@@ -111,6 +148,10 @@ int main() {
     cudaDeviceProp properties;
     checkCudaErrors(cudaGetDeviceProperties(&properties, 0));
     CHECK(properties.unifiedAddressing && !properties.cooperativeLaunch);
+    zeros(p);
+    checkCudaErrors(cudaMemset(p, 0, 4));
+    launches_apart(p);
+    CHECK(cudaThreadSynchronize() == cudaSuccess && int_at(p, 0) == 7 + 3 * 45);
     asserts<<<1, 64>>>(60);
     CHECK(cudaDeviceSynchronize() == cudaErrorAssert);
     return failures != 0;

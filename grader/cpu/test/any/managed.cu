@@ -54,6 +54,9 @@ int main() {
     CHECK(copied == 3);
     CHECK_CUDA(cudaMemPrefetchAsync(counts, sizeof counts, 0));
     CHECK_CUDA(cudaMemAdvise(counts, sizeof counts, cudaMemAdviseSetReadMostly, cudaCpuDeviceId));
+    cudaMemLocation place = {cudaMemLocationTypeDevice, 0}, host = {cudaMemLocationTypeHost, 0};
+    CHECK_CUDA(cudaMemPrefetchAsync(counts, sizeof counts, place, 0));
+    CHECK_CUDA(cudaMemAdvise(counts, sizeof counts, cudaMemAdviseSetAccessedBy, host));
     CHECK(cudaMemPrefetchAsync(&failures, 4, 0) == cudaErrorInvalidValue);
     CHECK(cudaMemPrefetchAsync(counts, 4, 3) == cudaErrorInvalidDevice);
     CHECK(cudaHostRegister(plain + 1, 4, 0) == cudaErrorHostMemoryAlreadyRegistered);

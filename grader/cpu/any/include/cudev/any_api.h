@@ -47,6 +47,27 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* p, size_t bytes 
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);
 
+// ---- names that CUDA had before version 4, and up to version 12 ----
+
+static inline cudaError_t cudaThreadSynchronize(void) {
+    return cudaDeviceSynchronize();
+}
+static inline cudaError_t cudaThreadExit(void) {
+    return cudaDeviceReset();
+}
+static inline cudaError_t cudaThreadSetLimit(enum cudaLimit limit, size_t value) {
+    return cudaDeviceSetLimit(limit, value);
+}
+static inline cudaError_t cudaThreadGetLimit(size_t* value, enum cudaLimit limit) {
+    return cudaDeviceGetLimit(value, limit);
+}
+static inline cudaError_t cudaThreadSetCacheConfig(enum cudaFuncCache cache) {
+    return cudaDeviceSetCacheConfig(cache);
+}
+static inline cudaError_t cudaThreadGetCacheConfig(enum cudaFuncCache* cache) {
+    return cudaDeviceGetCacheConfig(cache);
+}
+
 // ---- several devices: there is one ----
 
 cudaError_t cudaMemcpyPeer(void* dst, int to_device, const void* src, int from_device,
@@ -179,6 +200,33 @@ void cudev_texture_copy(struct cudev_texture* copy, unsigned long long object, c
                         const char* file, int line);
 
 #ifdef __cplusplus
+}
+
+// ---- places of memory, as CUDA 13 has them
+
+enum cudaMemLocationType {
+    cudaMemLocationTypeInvalid = 0,
+    cudaMemLocationTypeDevice = 1,
+    cudaMemLocationTypeHost = 2,
+    cudaMemLocationTypeHostNuma = 3,
+    cudaMemLocationTypeHostNumaCurrent = 4
+};
+struct cudaMemLocation {
+    enum cudaMemLocationType type;
+    int id;
+};
+static inline int cudev_device_of(cudaMemLocation place) {
+    return place.type == cudaMemLocationTypeDevice    ? place.id
+           : place.type == cudaMemLocationTypeInvalid ? cudaInvalidDeviceId
+                                                      : cudaCpuDeviceId;
+}
+static inline cudaError_t cudaMemPrefetchAsync(const void* p, size_t bytes, cudaMemLocation place,
+                                               unsigned, cudaStream_t stream = 0) {
+    return cudaMemPrefetchAsync(p, bytes, cudev_device_of(place), stream);
+}
+static inline cudaError_t cudaMemAdvise(const void* p, size_t bytes, enum cudaMemoryAdvise advice,
+                                        cudaMemLocation place) {
+    return cudaMemAdvise(p, bytes, advice, cudev_device_of(place));
 }
 #endif
 #endif

@@ -7,5 +7,7 @@ unsigned umin(unsigned a, unsigned b) {  // CUDA's device functions are not in i
 }
 
 int host_factor(int* devices) {
+    cudaChannelFormatDesc pair = cudaCreateChannelDesc<float2>();
+    if (pair.x != 32 || pair.y != 32 || pair.z || pair.f != cudaChannelFormatKindFloat) return -1;
     return cudaGetDeviceCount(devices) == cudaSuccess ? FACTOR : 0;
 }

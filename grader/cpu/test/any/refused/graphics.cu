@@ -1,0 +1,4 @@
+struct cudaGraphicsResource* buffer;  // refused: memory of graphics
+int main() {
+    return 0;
+}
