@@ -18,9 +18,11 @@ struct twist {
     } loss_target,
         gradient_target;
     enum { LSE_RIGHT, LSE_BASE_2, LSE_NO_MAX, LSE_NO_LOG, EXP_BASE_2, SCORES_BASE_2 } lse;
-    bool packed;          // rows are addressed without their stride
-    bool half_labels;     // labels are read as numbers of 32 bits
-    bool cut_labels;      // a label's upper 32 bits are lost
+    enum { L_RIGHT, FOLD_UNSCALED, MERGE_UNSCALED } l;  // where l is not moved to the new maximum
+    enum { NOWHERE, IN_PIECES, AT_EDGES } unhit;        // where a label's place is like any other
+    bool packed;                                        // rows are addressed without their stride
+    bool half_labels;                                   // labels are read as numbers of 32 bits
+    bool cut_labels;                                    // a label's upper 32 bits are lost
     bool cut_ignored;     // and those of ignore_index when the two are compared
     bool below_zero;      // rows with a label below 0 do not count, whatever ignore_index is
     bool ignored_taken;   // rows with a label that is a token count, also if it is ignore_index
@@ -91,6 +93,44 @@ static double twisted_LSE(const struct twist* w, struct sums s) {
     }
 }
 
+enum { PIECE = 8 };  // logits that are loaded at once, from multiples of 16 bytes on
+
+// How many logits of the row that begins at element `at` lie before its first whole piece; and is
+// logit j in a whole piece?
+static int64_t head_of_row(const struct head* h, int64_t at) {
+    const int64_t later = (PIECE - at % PIECE) % PIECE;
+    return later < h->V ? later : h->V;
+}
+static bool is_in_piece(const struct head* h, int64_t at, int64_t j) {
+    const int64_t first = head_of_row(h, at);
+    return j >= first && j < first + (h->V - first) / PIECE * PIECE;
+}
+
+// l, of the row that begins at element `at`, where a maximum that grows leaves it as it is: when a
+// thread folds a piece, or when the threads' states are merged. The exercise says which pieces and
+// which logit beside them a thread has.
+static double unscaled_l(const struct head* h, const struct twist* w, int64_t at, double m) {
+    enum { THREADS = 512, LINE = 8 };
+    const double* x = h->logits->value + at;
+    const int64_t head = head_of_row(h, at);
+    const int64_t count = (h->V - head) / PIECE, shift = (at + head) / PIECE % LINE;
+    double all = 0;
+    for (int64_t t = 0; t < THREADS; t++) {
+        const int64_t edge = t < head ? t : t + count * PIECE;
+        double m_t = edge < h->V ? x[edge] : -INFINITY, l = m_t > -INFINITY ? 1 : 0;
+        for (int64_t k = t < shift ? t - shift + THREADS : t - shift; k < count; k += THREADS) {
+            const double* piece = x + head + k * PIECE;
+            const double m_new = fmax(m_t, row_max(piece, PIECE));
+            if (m_new == -INFINITY) continue;
+            if (w->l == MERGE_UNSCALED) l *= exp(m_t - m_new);
+            l += row_sum_exp(piece, PIECE, m_new);
+            m_t = m_new;
+        }
+        all += w->l == MERGE_UNSCALED || l == 0 ? l : l * exp(m_t - m);
+    }
+    return all;
+}
+
 // What the kernel leaves. Any of the arrays may be NULL.
 static void twisted(const struct head* h, const struct twist* w, double* loss, double* LSE,
                     double* gradient) {
@@ -112,6 +152,7 @@ static void twisted(const struct head* h, const struct twist* w, double* loss, d
         for (int64_t j = 0; j < h->V && gradient; j++) gradient[at + j] = 0;
         if (!counted) continue;
         struct sums s = sums_of(x, h->V);
+        if (w->l) s.l = unscaled_l(h, w, at, s.m);
         for (int64_t j = 0; j < h->V && w->finite_alone; j++) {
             if (j == 0) s.sum = 0;
             s.sum += isfinite(x[j]) ? x[j] : 0;
@@ -129,7 +170,8 @@ static void twisted(const struct head* h, const struct twist* w, double* loss, d
         if (t.hit > 0) sum += t.hit * (twisted_LSE(w, s) - x_label);
         for (int64_t j = 0; j < h->V && gradient; j++) {
             double p = w->lse == EXP_BASE_2 ? exp2(x[j] - s.m) / s.l : exp(x[j] - s.m) / s.l;
-            p -= u.others + (j == label ? u.hit : 0);
+            const bool unhit = w->unhit && is_in_piece(h, at, j) == (w->unhit == IN_PIECES);
+            p -= u.others + (j == label && !unhit ? u.hit : 0);
             gradient[at + j] =
                 token || w->bad_counted || w->V_allowed ? p / divisor(w->gradient_by, N, h) : NAN;
         }
@@ -157,6 +199,10 @@ static bool make_twisted(const struct suspect* s, const struct hypothesis* h, in
 
 static const struct hypothesis mistakes[] = {
     TWIST(stride_ignored, .packed = true),
+    TWIST(no_rescale, .l = FOLD_UNSCALED),
+    TWIST(no_rescale, .l = MERGE_UNSCALED),
+    TWIST(target_missing, .unhit = IN_PIECES),
+    TWIST(target_missing, .unhit = AT_EDGES),
     TWIST(label_late, .late = true),
     TWIST(label_late, .late = true, .gradient_target = NO_TARGET),
     TWIST(mean_divisor, .loss_by = BY_ROWS, .gradient_by = BY_ROWS),
@@ -266,6 +312,29 @@ static enum cause from_LSE(const struct head* h, double allowed) {
     return less && !nan ? CAUSE_merge_lost : CAUSE_NONE;
 }
 
+// Is LSE in each wrong row what it is where l is not rescaled? That may be little more than
+// rounding, where a thread has few logits: so it has to be much nearer to that than to what is
+// wanted.
+static bool is_unscaled(const struct head* h, double allowed) {
+    bool fits = false;
+    for (int l = FOLD_UNSCALED; l <= MERGE_UNSCALED && !fits; l++) {
+        const struct twist w = {.l = l};
+        int64_t wrong = 0;
+        fits = true;
+        for (int64_t row = 0; row < h->rows && fits; row++) {
+            if (!counts(h, row)) continue;
+            const double got = h->LSE->got[row], off = fabs(got - h->LSE->want[row]);
+            struct sums s = sums_of(logits_of(h, row), h->V);
+            s.l = unscaled_l(h, &w, place_of(h, row, 0), s.m);
+            const double left = fabs(got - twisted_LSE(&w, s));
+            fits = left <= (off > allowed ? off / 4 : allowed);
+            wrong += off > allowed;
+        }
+        fits &= wrong > 0;
+    }
+    return fits;
+}
+
 // Logits at the end of rows still stand where the gradient belongs.
 static enum cause from_unwritten(const struct head* h) {
     int64_t most = 0, before = 0;
@@ -312,6 +381,7 @@ static enum cause explain_within(const struct head* h, const struct tensor* t, s
     if (w.any && w.lost && w.ruled_out) return CAUSE_empty_state;
     if (w.any && w.lost && w.high > 80.0) return CAUSE_overflow;
     if (w.any && w.lost && w.right && w.high < -80.0) return CAUSE_max_init;
+    if (t == h->LSE && is_unscaled(h, budget.max)) return CAUSE_no_rescale;
     if (t == h->LSE) return from_LSE(h, budget.max);
     cause = from_unwritten(h);
     return cause ? cause : is_cut_off(h, 0) ? CAUSE_cut_off : CAUSE_NONE;

@@ -84,6 +84,7 @@ static enum cause explain_tiles(const struct suspect* s, int64_t block_q, int64_
         {CAUSE_mask_value, MASKED_COUNT, -1e30},
         {CAUSE_mask_value, MASKED_COUNT_TO_N_K, -1e30},
         {CAUSE_place_in_tile, MASK_BY_ROW, -INFINITY},
+        {CAUSE_mask_off_by_one, ONE_KEY_MORE, 0},
     };
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++) {
         struct forward_mistake w = forward_right(s->problem);

@@ -31,6 +31,7 @@ struct forward_mistake {
     enum {
         NO_FLAW,
         TAIL_COUNTS,          // rows of the last tile beyond N_k count as keys of zeros
+        ONE_KEY_MORE,         // each row sees a key too many, if a tile that is loaded has it
         LAST_TILE_DROPPED,    // the sweep of a block ends with its last whole tile
         END_OF_FIRST_ROW,     // it ends with the tile of the last key that its first row sees
         DIAGONAL_UNMASKED,    // tiles up to the last whole tile of the last row are not masked

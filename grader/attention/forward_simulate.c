@@ -83,6 +83,9 @@ static struct range range_of(const struct problem* p, const struct forward_mista
     case TAIL_COUNTS:
         if (!w->causal) visible = round_up(p->N_k, w->block_k);
         break;
+    case ONE_KEY_MORE:
+        if (visible < round_up(end, w->block_k)) visible++;
+        break;
     case LAST_TILE_DROPPED:
         if (visible > whole) visible = whole;
         break;

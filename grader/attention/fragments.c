@@ -196,6 +196,27 @@ static enum cause explain_scores(const struct suspect* s) {
     return p->d > 64 && is_forward(s, &w) ? CAUSE_inner_tail : CAUSE_NONE;
 }
 
+// No element of O is wrong by itself, but all together are too small, and LSE is too large: keys of
+// zeros count. Which ones?
+static enum cause explain_zeros(struct check* c, const struct suspect* s) {
+    static const struct {
+        enum cause cause;
+        int flaw;
+    } known[] = {{CAUSE_mask_off_by_one, ONE_KEY_MORE}, {CAUSE_mask_value, TAIL_COUNTS}};
+    const struct problem* p = s->problem;
+    const struct suspect of_LSE =
+        forward_suspect(c, p->array[ARRAY_LSE].tensor, (struct budget){.max = 1e-4});
+    for (size_t n = 0; n < 2 * sizeof known / sizeof known[0]; n++)
+        for (int64_t block_k = 128; block_k >= 16; block_k /= 2) {
+            struct forward_mistake w = forward_right(p);
+            w.block_q = n % 2 ? 128 : 64;
+            w.block_k = block_k;
+            w.flaw = known[n / 2].flaw;
+            if (is_forward(&of_LSE, &w)) return known[n / 2].cause;
+        }
+    return CAUSE_NONE;
+}
+
 // No element of O is wrong by itself, but all together are too small: weights were cut off, not
 // rounded, before they were multiplied.
 static bool is_too_small(const struct suspect* s) {
@@ -228,7 +249,10 @@ static bool are_few_sums_large(const struct suspect* s) {
 
 enum cause fragment_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
-    if (is_cut_off(&s) || is_too_small(&s)) return CAUSE_cut_off;
+    const bool small = is_too_small(&s);
+    enum cause zeros = small ? explain_zeros(c, &s) : CAUSE_NONE;
+    if (zeros) return zeros;
+    if (is_cut_off(&s) || small) return CAUSE_cut_off;
     if (is_lost_below(&s)) return CAUSE_max_init;
     enum cause cause = explain_forward_blocks(&s);  // none where there is no mask of blocks
     if (!cause) cause = explain_scores(&s);

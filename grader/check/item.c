@@ -69,6 +69,7 @@ void command_build(struct command* command, bool in_report) {
     fflush(stderr);
     session->program = b->program;
     session->watched = b->watched;
+    command->result->begin = result_begin(b->text);
     session->text = b->text;
     session->text_size = b->text_size;
     session->unset = b->unset;

@@ -285,16 +285,22 @@ static void settle_in_place(const struct tensor* t, double tolerance) {
 }
 
 int judge_stub_line(const struct check* c) {
-    const char *text = c->session->text, *at = text ? strstr(text, "your code goes here") : NULL;
-    int line = 1;
-    for (const char* k = text; k < at; k++) line += *k == '\n';
-    return at ? line : 0;
+    return result_begin(c->session->text);
+}
+
+// Is a line of the student's file among those of a finding? They are "line 12", or "at x.cu:12".
+static bool is_own_finding(const struct finding* finding) {
+    char first[200];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(finding->text, "\n"), finding->text);
+    return finding->cause && (strstr(first, "line ") || strstr(first, ".cu:"));
 }
 
 // Has the kernel made nothing of t yet, but one number everywhere, and does the file say where it
-// has to?
-static void append_begin(struct check* c, const struct tensor* t, const bool* poison,
-                         const struct comparison* found) {
+// has to? Then that is the cause, whatever mistake would leave the same number, and what was found
+// in the code around it follows from it.
+static enum cause append_begin(struct check* c, const struct tensor* t, const bool* poison,
+                               const struct comparison* found, enum cause cause,
+                               struct finding* finding) {
     const int line = judge_stub_line(c);
     const bool nothing = found->never_written == found->expected;
     const double* one = NULL;
@@ -304,9 +310,13 @@ static void append_begin(struct check* c, const struct tensor* t, const bool* po
         if (!one) one = &t->got[i];
         same = !poison[i] && memcmp(one, &t->got[i], sizeof *one) == 0;
     }
-    if (line > 0 && same)
-        record_append(c->record, "nothing was %s yet: begin in line %d, `your code goes here`\n",
-                      nothing ? "written" : "added", line);
+    if (line == 0 || !same) return cause;
+    record_append(c->record, "nothing was %s " RESULT_BEGIN "%d, `" RESULT_STUB "`\n",
+                  nothing ? "written" : "added", line);
+    if (is_own_finding(finding)) return cause;
+    *finding = (struct finding){.cause = CAUSE_NONE};
+    if (!one) return CAUSE_never_written;
+    return *one == 0 ? CAUSE_all_zero : isnan(*one) ? CAUSE_uninitialised : cause;
 }
 
 void check_compare(struct check* c, struct tensor* t, struct budget budget) {
@@ -345,7 +355,8 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     if (found.nonfinite)
         record_append(record, ", %lld NaN or infinite", (long long)found.nonfinite);
     record_append(record, "\n");
-    if (!check_withheld_words(c, cause)) append_begin(c, t, poison, &found);
+    if (!check_withheld_words(c, cause))
+        cause = append_begin(c, t, poison, &found, cause, &finding);
     append_error(record, &found, budget);
     const char* words = check_withheld_words(c, cause);
     if (!words) record_append(record, "%s", finding.text);

@@ -21,6 +21,11 @@ check() {
         set -- "$@" --save "build/results/$lesson.json"
     fi
     "$build/grader/$lesson/check" "$@"
+    code=$?
+    own=exercises/$lesson/$(name_of "$lesson")
+    [ -z "$FILE" ] || [ -e "$FILE" ] || [ ! -e "$own" ] ||
+        echo "FILE= is from the course's folder on. The exercise is $own; without FILE= it is graded." >&2
+    return "$code"
 }
 
 if [ $# = 1 ]; then
@@ -44,7 +49,6 @@ format=${FORMAT:-line} worst=0 separator='['
 [ "$format" != text ] || format=line
 for lesson; do
     check "$lesson" "$format" >"$table" 2>"$table.said"
-    code=$?
     [ "$code" != 4 ] || continue # CASE= is no item of this lesson
     # Nothing to grade: a word that no lesson understands.
     if [ "$code" = 2 ] && [ ! -s "$table" ]; then

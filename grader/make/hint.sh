@@ -2,7 +2,8 @@
 # hint.sh: what `make hint LESSON=12` does: the next of three hints (question, direction, line). It
 # belongs to the cause that the last grade, whole or with CASE=, named for the next step, or to
 # CAUSE=, if there is one. usage: hint.sh LESSON
-lesson=$1 build=build${BUILD:+/$BUILD}
+lesson=$1
+. grader/make/save.sh
 hints=lessons/$lesson/hints.md
 [ -f "$hints" ] || {
     echo "$hints does not exist." >&2
@@ -41,6 +42,18 @@ if [ -z "$CAUSE" ] && [ -n "$stopped" ]; then
     exit 0
 fi
 graded=${score:+$score/$max}
+# gaps: how many places of a text are still to be written. Of an exercise in which nobody has begun
+# the cause says nothing: what comes first does.
+gaps() {
+    grep -c 'your code goes here'
+}
+begin=
+mine=exercises/$lesson/$(name_of "$lesson")
+if [ -z "$CAUSE" ] && [ "$score" = 0 ] && left=$(gaps <"$mine") &&
+    [ "$left" = "$(stub "$lesson" 2>/dev/null | gaps)" ]; then
+    begin=$(grep -n 'your code goes here' "$mine" | head -n 1 | cut -d: -f1)
+    cause=-
+fi
 cause=${CAUSE:-$cause}
 grep -qx "### $cause" "$hints" || cause=
 count=build/hints/$lesson.${cause:-general}
@@ -88,6 +101,7 @@ wrap() {
 title=$(sed -n "s/^## $level *//p" "$hints")
 echo "Hint $level of $last_level (${title:-hint})${cause:+, for: $cause}"
 [ -n "$CAUSE" ] || [ -z "$graded" ] || echo "It follows from your last $followed, $graded."
+[ -z "$begin" ] || echo "Nothing is written yet: the first gap is line $begin of $mine."
 echo
 show "$level" "$cause" | wrap
 echo

@@ -13,6 +13,9 @@ while [ "$1" != -- ]; do
 done
 shift
 [ "$count" = 1 ] && exit 0
+# The list is long: what was wrong comes behind it, where a terminal shows it.
+echo "The lessons are:" >&2
+printf '  %s\n' "$@" >&2
 if [ -z "$asked" ]; then
     echo "Say which lesson: LESSON=12 or LESSON=flash_forward." >&2
 elif [ "$count" = 0 ]; then
@@ -30,6 +33,4 @@ elif [ "$count" = 0 ]; then
 else
     echo "LESSON=$asked can mean: $found." >&2
 fi
-echo "The lessons are:" >&2
-printf '  %s\n' "$@" >&2
 exit 2

@@ -15,6 +15,13 @@ const char* outcome_name(enum outcome outcome) {
     return outcomes[outcome];
 }
 
+int result_begin(const char* text) {
+    const char* at = text ? strstr(text, RESULT_STUB) : NULL;
+    int line = 1;
+    for (const char* k = text; k < at; k++) line += *k == '\n';
+    return at ? line : 0;
+}
+
 void result_total(struct result* r) {
     r->score = r->max_score = 0;
     for (int i = 0; i < r->item_count; i++) {
@@ -38,6 +45,7 @@ const struct result_item* result_first_to_mend(const struct result* r) {
         const struct result_item* item = &r->item[i];
         int count = 0;
         if (item->outcome != OUTCOME_FAIL) continue;
+        if (r->begin && r->score == 0 && strstr(item->message, RESULT_BEGIN)) return item;
         for (int k = i; k < r->item_count; k++) count += strcmp(r->item[k].cause, item->cause) == 0;
         if (best && rank(item) >= rank(best) && (rank(item) != rank(best) || count <= most))
             continue;
@@ -50,16 +58,28 @@ const struct result_item* result_first_to_mend(const struct result* r) {
     return best;
 }
 
+// Does a line name the place p as that of a launch?
+static bool is_launch(const char* text, const char* p) {
+    static const char words[] = " launched at ";
+    const char* line = p;
+    while (line > text && line[-1] != '\n') line--;
+    const char* found = strstr(line, words);
+    return found && found < p;
+}
+
 const char* result_place(const struct result* r, const char* text, size_t* n) {
     const char* slash = strrchr(r->file, '/');
     const char* name = slash ? slash + 1 : r->file;
+    const char* best = NULL;
     size_t length = strlen(name);
     for (const char* p = text; length > 0 && (p = strstr(p, name)); p += length) {
         if (p[length] != ':' || !isdigit((unsigned char)p[length + 1])) continue;
-        *n = length + 1 + strspn(p + length + 1, "0123456789");
-        return p;
+        const bool launch = is_launch(text, p);
+        if (!best || !launch) best = p;
+        if (!launch) break;
     }
-    return NULL;
+    if (best) *n = length + 1 + strspn(best + length + 1, "0123456789");
+    return best;
 }
 
 // A student's text may hold any bytes; in the result it is plain.

@@ -20,6 +20,11 @@ enum { RESULT_VERSION = 1, GRADING_VERSION = 2, RESULT_ITEMS = 32 };
 // A line of a message, behind that of its case: the item's own calls were not reached.
 #define RESULT_ORDINARY "already this ordinary call fails, before what the item is about\n"
 
+// What an exercise says where something is to be written.
+#define RESULT_STUB "your code goes here"
+// In a message, before the number of the line that says so: nothing was made of an output yet.
+#define RESULT_BEGIN "yet: begin in line "
+
 enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
 
 // What make debug or make profile found in an item: no case for them, a case, or a program that
@@ -62,6 +67,7 @@ struct result {
     char compiler[8192];   // and what the compiler said to it; in the JSON both are "message"
     bool complete;         // every item was graded (no CASE=)
     bool text;             // the file is read, nothing is run; not part of the JSON
+    int begin;             // the first line with RESULT_STUB, 0: none; not part of the JSON
     int score, max_score;
     int item_count;
     struct result_item item[RESULT_ITEMS];
@@ -69,16 +75,21 @@ struct result {
 
 const char* outcome_name(enum outcome outcome);
 
+// The line of a file's text, which may be NULL, that says RESULT_STUB first; 0: none does.
+int result_begin(const char* text);
+
 // Sets score and max_score from the items.
 void result_total(struct result* r);
 
 // The item that a student mends first; NULL if none failed. Wrong answers come before costs, and
 // questions that are still without an answer come last; of wrong answers those of which the cause
 // is known come first. Among equals it is the first item with the most frequent cause; but a
-// barrier that is counted wrongly comes before what it does not order.
+// barrier that is counted wrongly comes before what it does not order. Of a stub it is the first
+// item that says where to begin.
 const struct result_item* result_first_to_mend(const struct result* r);
 
 // Where "x.cu:12" stands in the text, for the file of the result; NULL: nowhere. *n: its length.
+// The line of a launch counts only where no other is named.
 const char* result_place(const struct result* r, const char* text, size_t* n);
 
 // The result as JSON text, ending with a newline; the caller frees it. NULL if out of memory.

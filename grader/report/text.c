@@ -258,13 +258,14 @@ static void print_next(const struct result* r, const struct result_item* failed)
 
 // ---- what a report ends with: the cause, the line, the item
 
-// What is known of the line that is to be mended.
-static void tell_line(const struct result* r, const struct result_item* failed, char* line,
+// What is known of the line that is to be mended. "": nothing.
+static void find_line(const struct result* r, const struct result_item* failed, char* line,
                       size_t size) {
     static const char mark[] = "FINDING: ";
     const char* all = r->compiler[0] ? r->compiler : r->message[0] ? r->message : failed->message;
     const char* from = r->message[0] ? strstr(all, ": error: ") : strstr(all, mark);
     size_t n;
+    *line = 0;
     if (from && !r->message[0]) {
         from += sizeof mark - 1;
         snprintf(line, size, "%.*s", (int)strcspn(from, "\n"), from);
@@ -273,9 +274,25 @@ static void tell_line(const struct result* r, const struct result_item* failed, 
         snprintf(line, size, "%.*s", (int)strcspn(from, "\n"), from);
     } else if ((from = result_place(r, all, &n))) {
         snprintf(line, size, "%.*s", (int)n, from);
-    } else {
-        snprintf(line, size, "%s", failed->cost ? "make profile tells it" : "not known");
+    } else if (failed->cost) {
+        snprintf(line, size, "make profile tells it");
     }
+}
+
+// What is known of the line, and where something is still to be written. Of a stub that is all.
+static void tell_line(const struct result* r, const struct result_item* failed, char* line,
+                      size_t size) {
+    const char* slash = strrchr(r->file, '/');
+    find_line(r, failed, line, size);
+    const size_t n = strlen(line);
+    if (r->message[0] || !r->begin)
+        snprintf(line + n, size - n, "%s", n ? "" : "not known");
+    else if (r->score == 0 && !n)
+        snprintf(line, size, "%s:%d: `" RESULT_STUB "`, begin there", slash ? slash + 1 : r->file,
+                 r->begin);
+    else
+        snprintf(line + n, size - n, "%s; line %d still says `" RESULT_STUB "`",
+                 n ? "" : "not known", r->begin);
 }
 
 static void put_labelled(const char* label, const char* words) {

@@ -180,6 +180,7 @@ int host_call(int (*function)(void)) {
     own.function = function;
     own.ended = false;
     own.inside = true;
+    cudev_host_stack(own.stack + STACK_BYTES, STACK_BYTES);
     for (;;) {
         swapcontext(&own.runner, &own.student);
         if (own.ended) break;
@@ -187,6 +188,7 @@ int host_call(int (*function)(void)) {
         own.launched = own.launch(&own.site, own.run, own.body, own.body_bytes);
         close_host(false);
     }
+    cudev_host_stack(NULL, 0);
     own.inside = false;
     return own.result;
 }

@@ -65,6 +65,8 @@ name="a path with spaces, by number" says 0 "Score: 100/100" make grade LESSON=1
 name="by name" says 0 "Score: 100/100" make grade LESSON=vector_add FROM=solutions
 name="untouched stub" says ! "Score: 0/100" make grade LESSON=01
 name="unknown lesson" says ! "There is no lesson 99" make grade LESSON=99
+said_last() { make -s grade LESSON=99 2>&1 | grep -v '^make: ' | tail -n 1 | grep -qx "There is no lesson 99."; }
+expect "... behind the list of those there are" said_last
 for target in mutate-grader test-gpu; do
     name="unknown lesson for $target" says ! "There is no lesson 99" make -s $target LESSON=99
 done
@@ -97,6 +99,8 @@ expect "what the texts pass to make is known" test -n "$documented" -a -z "$(sh 
 name="unknown deck" says 2 "There is no deck 99. The decks are:" make -s slides DECK=99
 name="no lesson for hint" says ! "Say which lesson" make hint
 name="missing file" says ! "nowhere.cu does not exist" make grade LESSON=1 FILE=nowhere.cu
+name="and which file is the exercise" says 2 "The exercise is exercises/01_vector_add/vector_add.cu;" \
+    make grade LESSON=1 FILE=vector_add.cu
 name="a name that a terminal would obey" says 2 'x?[31m??.cu does not exist' \
     build/grader/01_vector_add/check "$(printf 'x\033[31m\302\233.cu')"
 name="a directory" says ! "is a directory" make grade LESSON=1 FILE=lessons
@@ -143,6 +147,12 @@ sed 's/^ *__syncthreads.*//' solutions/05_tiled_matmul/tiled_matmul.cu >races.cu
 make -s grade LESSON=5 FILE=races.cu >races.txt 2>/dev/null
 expect "a report ends with the cause, the line and the item" ends '[[]race[]]$' 'line 39 reads' ' different [(]9 others' \
     cat races.txt
+begin=$(grep -n 'your code goes here' exercises/02_transpose/transpose.cu | head -n 1 | cut -d: -f1)
+expect "that of an untouched stub says where to begin" ends '[[]never_written[]]$' \
+    "transpose.cu:$begin: .your code goes here., begin there" ' tall and wide [(]10 others' make -s grade LESSON=2
+{ cat races.cu && echo '// your code goes here'; } >gap.cu
+expect "beside a finding, that something is not written yet" ends '[[]race[]]$' \
+    "line 39 reads; line $(wc -l <gap.cu) still says .your" ' different ' make -s grade LESSON=5 FILE=gap.cu
 expect "that of a file that does not compile, too" ends '[[]compile_error[]]$' 'broken.cu:2:9: error: ' 'none was run' \
     make -s grade LESSON=1 FILE=broken.cu
 name="a compiler error names the student's line" says ! "broken.cu:2:" make grade LESSON=1 FILE=broken.cu

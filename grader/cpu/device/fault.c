@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -116,6 +117,41 @@ void cudev_report_host_access(const void* address) {
 
 const char* cudev_copying;
 
+// The stack of host code, which grows down from `top`: the process's, of which `top` is about that,
+// or what cudev_host_stack() says.
+struct host_stack {
+    uintptr_t top;
+    size_t bytes;
+};
+static struct host_stack of_process, of_program;
+
+void cudev_host_stack(const void* top, size_t bytes) {
+    of_program = (struct host_stack){(uintptr_t)top, bytes};
+}
+
+// How many bytes the stack of host code has, if it has used up nearly all of them; else 0.
+static size_t full_host_stack(const void* context) {
+    const ucontext_t* there = context;
+    const struct host_stack stack = of_program.top ? of_program : of_process;
+#ifdef __x86_64__
+    const uintptr_t end = (uintptr_t)there->uc_mcontext.gregs[REG_RSP];
+#else
+    const uintptr_t end = (uintptr_t)there->uc_mcontext.sp;
+#endif
+    // an eighth is for what lies above of_process.top
+    return end < stack.top && stack.top - end > stack.bytes / 8 * 7 ? stack.bytes : 0;
+}
+
+static void report_host_overflow(size_t bytes, void* const* frames, int n) {
+    cudev_report_begin("stack_overflow",
+                       "stack overflow in host code: more than %zu KB of local variables",
+                       bytes >> 10);
+    cudev_report_frames(frames, n);
+    cudev_report_add("  next: is there a large local array, or a function that calls itself? use "
+                     "malloc, or a loop\n");
+    cudev_report_end(EXIT_DIAGNOSIS);
+}
+
 // A fault of the host that has nothing to do with the device.
 static void report_host_fault(const void* address, void* const* frames, int n, int signal) {
     if (cudev_copying)
@@ -149,6 +185,8 @@ static void on_fault(int number, siginfo_t* info, void* context) {
     if (number != SIGFPE && (is_of_device(info->si_addr) || cudev_is_symbol(info->si_addr)))
         report_host_access(info->si_addr, frames, n);
     cudev_unexplained_fault();
+    const size_t full = full_host_stack(context);
+    if (full) report_host_overflow(full, frames, n);
     report_host_fault(info->si_addr, frames, n, number);
 }
 
@@ -162,8 +200,21 @@ static void on_ask(int number) {
     for (;;) pause();  // the process is about to end
 }
 
+// The handlers of this thread have a stack of their own: its own may be full.
+static void take_handler_stack(void) {
+    stack_t stack = {.ss_size = HANDLER_STACK};
+    stack.ss_sp =
+        mmap(NULL, HANDLER_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack.ss_sp != MAP_FAILED) sigaltstack(&stack, NULL);
+}
+
 void cudev_faults_init(void) {
     struct sigaction action;
+    struct rlimit limit;
+    of_process = (struct host_stack){(uintptr_t)__builtin_frame_address(0), SIZE_MAX};
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        of_process.bytes = limit.rlim_cur;
+    take_handler_stack();
     memset(&action, 0, sizeof action);
     action.sa_sigaction = on_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -178,10 +229,7 @@ void cudev_faults_init(void) {
 
 void cudev_faults_thread(struct worker* w) {
     w->call_stack = cudev_worker_memory(sizeof *w->call_stack);
-    stack_t stack = {.ss_size = HANDLER_STACK};
-    stack.ss_sp =
-        mmap(NULL, HANDLER_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (stack.ss_sp != MAP_FAILED) sigaltstack(&stack, NULL);
+    take_handler_stack();
 }
 
 const struct call_stack* cudev_ask_where(struct worker* w) {

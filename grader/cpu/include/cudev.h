@@ -46,6 +46,10 @@ int cudev_may_write(const void* address, size_t bytes) __attribute__((weak));
 // kernel's access to it is then diagnosed as "host_pointer". It may be called in a signal handler.
 int cudev_is_host_memory(const void* address) __attribute__((weak));
 
+// Host code runs on a stack of `bytes` bytes that grows down from `top`; NULL: on the process's. A
+// fault says then that the stack is full.
+void cudev_host_stack(const void* top, size_t bytes);
+
 // Is the caller a kernel?
 int cudev_is_kernel(void);
 

@@ -168,9 +168,11 @@ void check_launched(size_t last) {
              (int)tokens[name].length, tokens[name].text);
 }
 
+// A name may also stand in the size of a parameter: float tile[][d + 1].
 static bool is_parameter(const struct function* f, size_t name) {
     for (size_t i = f->parameters, end = matching(i); i < end; i = next(i))
-        if (tokens[i].kind == WORD && same_word(i, name)) return true;
+        if (tokens[i].kind == WORD && same_word(i, name) && is_one_of(next(i), ", ) [ ="))
+            return true;
     return false;
 }
 

@@ -171,37 +171,44 @@ static size_t argument_end(size_t first) {
     return i;
 }
 
-// cudaLaunchKernelEx(&config, kernel, arguments...): with the kernel's name, for messages.
-void rewrite_launch_ex(size_t i) {
-    size_t open = next(i);
-    if (!is(open, "(")) return;
-    size_t first = argument_end(next(open));
-    if (!is(first, ",")) return;
-    first = next(first);
+// Puts before, ::cudev::named(...) and behind in the place of token `at`: what messages say of the
+// kernel that is the argument beginning at `first`.
+static void replace_by_named(size_t at, const char* before, size_t first, const char* behind) {
     size_t last = previous(argument_end(first));
     struct text shown = {0};
     add_kernel_name(&shown, first, last);
     const char* parameters = parameters_of(last);
-    replace(i,
-            "::cudev::named(CUDEV_TEXT(%s), %s%s%s, __FILE__, __LINE__, ::cudev::cluster%s).with",
-            shown.data, *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
-            cluster_of(last));
+    replace(at,
+            "%s::cudev::named(CUDEV_TEXT(%s), %s%s%s, __FILE__, __LINE__, ::cudev::cluster%s)%s",
+            before, shown.data, *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
+            cluster_of(last), behind);
     free(shown.data);
 }
 
+// cudaLaunchKernelEx(&config, kernel, arguments...): with the kernel's name, for messages.
+void rewrite_launch_ex(size_t i) {
+    size_t open = next(i);
+    if (!is(open, "(")) return;
+    size_t comma = argument_end(next(open));
+    if (is(comma, ",")) replace_by_named(i, "", next(comma), ".with");
+}
+
 // cudaLaunchKernel((const void*)kernel, ...), cudaLaunchKernelExC(&config, (const void*)kernel,
-// ...): here the kernel's type says what the arguments are.
+// ...): here the kernel's type says what the arguments are; and with its name, for messages.
 void rewrite_launch_call(size_t i) {
-    size_t open = next(i), cast = next(open);
+    size_t open = next(i), first = next(open);
     if (!is(open, "(")) return;
     if (is(i, "cudaLaunchKernelExC")) {
-        cast = argument_end(cast);
-        if (is(cast, ",")) cast = next(cast);
+        first = argument_end(first);
+        if (is(first, ",")) first = next(first);
     }
-    size_t word = next(cast);
-    if (!is(cast, "(")) return;
-    if (is(word, "const")) word = next(word);
-    if (!is(word, "void") || !is(next(word), "*") || !is(next(next(word)), ")")) return;
-    for (size_t k = cast; k <= next(next(word)); k++) tokens[k].hidden = tokens[k].kind != SPACE;
+    size_t cast = first, word = next(cast);
+    if (is(cast, "(") && is(word, "const")) word = next(word);
+    bool is_cast =
+        is(cast, "(") && is(word, "void") && is(next(word), "*") && is(next(next(word)), ")");
+    if (is_cast) first = next(next(next(word)));
+    replace_by_named(open, "(", first, ", ");
+    if (!is_cast) return;
+    for (size_t k = cast; k < first; k++) tokens[k].hidden = tokens[k].kind != SPACE;
     delete_tokens(cast, next(next(word)) + 1);
 }

@@ -187,6 +187,7 @@ int main(int argc, char** argv) {
         write_out(argv[2], true);
         return EXIT_SUCCESS;
     }
+    check_braces();
     join_launches();
     for (size_t i = 0; tokens[i].kind != END; i++)
         if (is(i, "__global__")) note_kernel(i);

@@ -66,6 +66,11 @@ void delete_tokens(size_t from, size_t to);
 // Does the { at `i` open a namespace or extern "C" block?
 bool opens_namespace(size_t i);
 
+// ---- braces.c ----
+
+bool begins_line(size_t i);  // is token i the first of its line?
+void check_braces(void);     // fails, with its line, if a brace is missing or too many
+
 // ---- kernels.c: the kernels that the file declares ----
 
 void note_kernel(size_t global);  // reads the declaration whose __global__ is there

@@ -88,6 +88,34 @@ static void add_dynamic(struct text* out, struct text* type, size_t name, size_t
     add(out, "); }()");
 }
 
+// Is the word a number that only a run knows: a parameter, a variable, the size of a block?
+static bool is_of_a_run(size_t word) {
+    static const char numbers[] = "int unsigned long short size_t int32_t int64_t uint32_t";
+    bool kernel;
+    if (is_one_of(previous(word), ":: . -> sizeof") || is(previous(previous(word)), "sizeof"))
+        return false;
+    if (is_parameter_here(word) || is_one_of(word, "blockDim gridDim threadIdx blockIdx"))
+        return true;
+    for (size_t i = body_around(word, &kernel); i < word; i = next(i)) {
+        if (!same_word(i, word) || !is_one_of(previous(i), numbers) || !is_one_of(next(i), "= ;"))
+            continue;
+        bool constant = false;
+        for (size_t k = previous(i); !is_one_of(k, "; { } (") && previous(k) != k; k = previous(k))
+            constant |= is_one_of(k, "const constexpr");
+        return !constant;
+    }
+    return false;
+}
+
+static void check_size(size_t name, size_t end) {
+    for (size_t i = next(name); i < end; i = next(i))
+        if (tokens[i].kind == WORD && is_of_a_run(i))
+            fail(tokens[i].line,
+                 "the size of a __shared__ array is a constant, and %.*s is none; if only the "
+                 "launch knows it: extern __shared__ type name[];",
+                 (int)tokens[i].length, tokens[i].text);
+}
+
 static void add_static(struct text* out, struct text* type, size_t first, size_t name, size_t end,
                        const char* align) {
     // a variable keeps the words of its type: in a template the compiler looks up members by them
@@ -107,6 +135,15 @@ static void add_static(struct text* out, struct text* type, size_t first, size_t
     add(out, ", ");
     add(out, align);
     add(out, "); }()");
+}
+
+// Does token i, in a declaration of shared memory, begin the next statement: was the ; forgotten?
+static bool begins_next(size_t i) {
+    static const char statements[] = "__shared__ for if while do return";
+    if (tokens[i].kind != WORD || !begins_line(i)) return false;
+    if (is_one_of(i, "__align__ alignas __attribute__")) return false;
+    return is(previous(i), "]") || is_one_of(i, statements) ||
+           (tokens[previous(i)].kind == WORD && is(next(i), "("));
 }
 
 // At file scope, where the file is not graded: an object that stands for the running block's array.
@@ -140,6 +177,8 @@ size_t rewrite_shared(size_t shared, bool file_scope) {
     }
     while (!is(end, ";")) {
         dynamic = dynamic || is(end, "extern");
+        if (end != shared && begins_next(end))
+            fail(tokens[previous(end)].line, "the __shared__ declaration does not end with ;");
         if (opens(end)) end = matching(end);
         if (tokens[end].kind == END || closes(next(end)))
             fail(tokens[shared].line, "the __shared__ declaration does not end with ;");
@@ -162,7 +201,7 @@ size_t rewrite_shared(size_t shared, bool file_scope) {
         else if (file_scope)
             add_in_file(&out, &type, first, name, stop, align.data);
         else
-            add_static(&out, &type, first, name, stop, align.data);
+            check_size(name, stop), add_static(&out, &type, first, name, stop, align.data);
         if (stop == end) break;
         add(&out, "; ");
         first = next(stop);

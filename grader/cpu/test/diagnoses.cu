@@ -158,6 +158,18 @@ __global__ void static_limit() {
     a[b & 1] = 0;
 }
 
+// The compiler must not take a kernel that does nothing but this for one that does nothing.
+// CASE only_null bad_address 88 bad address 0 in thread (0,0,0): a NULL pointer
+// CASE only_null bad_address 88 at @only_null in only_null(
+// CASE only_null_write bad_address 88 at @only_null_write in only_null_write(
+__global__ void only_null() {
+    *(volatile int*)0 = 1;  // @only_null
+}
+__global__ void only_null_write(const float* p) {
+    float* q = NULL;
+    *q = p[0];  // @only_null_write
+}
+
 // CASE assertion assert 86 assertion `threadIdx.x < 7' failed at @assert
 // CASE assertion assert 86 in thread (7,0,0)
 __global__ void assertion() {
@@ -174,6 +186,20 @@ __global__ void trap() {
 // CASE host_read host_access 86 at @host_read
 // CASE host_memcpy host_access 86 at @host_memcpy
 // CASE host_write host_access 86 at @host_write
+
+// CASE host_array stack_overflow 86 stack overflow in host code: more than
+// CASE host_array stack_overflow 86 at @host_array in large_array(
+// CASE host_recursion stack_overflow 86 next: is there a large local array, or a function that calls itself?
+// CASE host_recursion stack_overflow 86 in sum_to(
+static __attribute__((noinline)) int large_array(int n) {
+    volatile int numbers[16 << 20];
+    for (int i = 0; i < 16 << 20; i++) numbers[i] = n;  // @host_array
+    return numbers[n];
+}
+static __attribute__((noinline)) int sum_to(volatile int* n) {
+    volatile int here[100] = {*n};
+    return *n < 0 ? 0 : here[0] + sum_to(here) + here[1];
+}
 
 // CASE malloced host_pointer 86 argument 1 of write_all at @malloced
 // CASE on_stack host_pointer 86 argument 1 of write_all at @on_stack
@@ -294,6 +320,11 @@ __global__ void matrix_rows(const float* p, int step, int lanes) {
     ldmatrix_x2(r, (p ? p : s) + step * threadIdx.x);  // @matrix_row
 }
 
+// A kernel that is launched by a call has its name, too.
+// CASE by_call assert 86 kernel assertion<<<(1,1,1), (32,1,1)>>> launched at @by_call
+// CASE by_config assert 86 kernel assertion<<<(1,1,1), (32,1,1)>>> launched at @by_config
+// CASE by_plain_name assert 86 kernel assertion<<<(1,1,1), (32,1,1)>>> launched at @by_plain_name
+
 int main(int argc, char** argv) {
     const char* name = argc > 1 ? argv[1] : "";
     float* p = new_floats(100);
@@ -324,6 +355,16 @@ int main(int argc, char** argv) {
     if (!strcmp(name, "dynamic_end")) dynamic_end<<<1, 1, 64>>>(17);
     if (!strcmp(name, "static_limit")) static_limit<<<1, 1>>>();
     if (!strcmp(name, "assertion")) assertion<<<1, 32>>>();
+    if (!strcmp(name, "only_null")) only_null<<<1, 32>>>();
+    if (!strcmp(name, "only_null_write")) only_null_write<<<1, 32>>>(p);
+    void* none[1] = {};
+    cudaLaunchConfig_t config = {};
+    config.gridDim = 1, config.blockDim = 32;
+    if (!strcmp(name, "by_call"))
+        cudaLaunchKernel((const void*)assertion, dim3(1), dim3(32), none, 0, 0);   // @by_call
+    if (!strcmp(name, "by_plain_name")) cudaLaunchKernel(assertion, 1, 32, none);  // @by_plain_name
+    if (!strcmp(name, "by_config"))
+        cudaLaunchKernelExC(&config, (void*)assertion, none);  // @by_config
     if (!strcmp(name, "trap")) trap<<<1, 32>>>();
     if (!strcmp(name, "freed_twice")) {
         cudaFree(p);
@@ -336,6 +377,8 @@ int main(int argc, char** argv) {
     if (!strcmp(name, "malloced")) write_all<<<1, 1>>>((float*)malloc(4), 0, 1);  // @malloced
     if (!strcmp(name, "on_stack")) write_all<<<1, 1>>>((float*)&argc, 0, 1);      // @on_stack
     if (!strcmp(name, "global")) write_all<<<1, 1>>>(host_array, 0, 1);           // @global
+    if (!strcmp(name, "host_array")) return large_array(argc);
+    if (!strcmp(name, "host_recursion")) return sum_to(&argc);
     if (!strcmp(name, "named_deadlock")) named_deadlock<<<1, 64>>>();
     if (!strcmp(name, "named_exited")) named_exited<<<1, 64>>>();
     if (!strcmp(name, "named_counts")) named_counts<<<1, 96>>>();

@@ -284,7 +284,21 @@ static void same_name(int* p, int value, int threads) {
     same_name<<<1, threads>>>(p, value);
 }
 
+// Two beginnings, one end: the braces of one of them count.
+#ifdef CUDEV_NEVER
+static bool braces_of_both(int n) {
+    if (n > 0) {
+#else
+static bool braces_of_both(int n) {
+    if (n >= 0) {
+#endif
+        return true;
+    }
+    return false;
+}
+
 int main(void) {
+    CHECK(braces_of_both(0));
     launches();
     grids();
     shared_memory();

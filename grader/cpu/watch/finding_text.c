@@ -161,7 +161,8 @@ static const char* advice(const struct finding* f) {
             return "which of the two should write it? look at the index that they compute";
         return f->block != f->other_block
                    ? "blocks run in any order: use an atomic, or a kernel of its own for the "
-                     "second access"
+                     "second access; if a ticket\n        is drawn between the two, a "
+                     "__threadfence() before it"
                    : "is a __syncthreads() missing between the two, or within a warp a "
                      "__syncwarp()? (in a loop: also before the next round)";
     case FOUND_OUT_OF_BOUNDS:

@@ -130,6 +130,21 @@ START_TEST(test_causes) {
 }
 END_TEST
 
+// Where it happened comes before where the kernel was launched; what has no other line has that.
+START_TEST(test_launch) {
+    struct result* r = fresh();
+    failed_item(r, "one", CAUSE_bad_address,
+                "==CPU device== ERROR: bad address 0 in thread (0,0,0): a NULL pointer\n"
+                "  kernel k<<<(1,1,1), (4,1,1)>>> launched at a/x.cu:20, block (0,0,0)\n"
+                "    at a/x.cu:7 in k(float*)\n    called at a/x.cu:9 in k(float*)\n");
+    failed_item(r, "two", CAUSE_bad_launch,
+                "no GPU takes it\n  kernel k<<<(1,1,1), (4,1,1)>>> launched at a/x.cu:20\n");
+    expect(r, NULL,
+           "exercises/01_x/x.cu:7:1: error: why [bad_address]; item \"one\"\n"
+           "exercises/01_x/x.cu:20:1: error: why [bad_launch]; item \"two\"\n");
+}
+END_TEST
+
 // Whatever stands in a message, a problem is one line of plain characters, and there are not more
 // than a hundred.
 START_TEST(test_hostile) {
@@ -164,11 +179,12 @@ int main(void) {
     tcase_add_test(t, test_refused);
     tcase_add_test(t, test_findings);
     tcase_add_test(t, test_causes);
+    tcase_add_test(t, test_launch);
     tcase_add_test(t, test_hostile);
     suite_add_tcase(suite, t);
     SRunner* runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
     srunner_free(runner);
-    return failed || run != 6 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return failed || run != 7 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

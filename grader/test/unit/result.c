@@ -70,6 +70,14 @@ START_TEST(test_verdict) {
 END_TEST
 
 // What is mended first: known wrong answers, unknown ones, costs, questions without an answer.
+START_TEST(test_begin) {
+    ck_assert_int_eq(result_begin(NULL), 0);
+    ck_assert_int_eq(result_begin("int x;\n"), 0);
+    ck_assert_int_eq(result_begin("// your code goes here\n"), 1);
+    ck_assert_int_eq(result_begin("int x;\n\n  // your code goes here (about 2 lines)\n"), 3);
+}
+END_TEST
+
 START_TEST(test_first_to_mend) {
     static struct result r = {.item_count = 7};
     static const char* const causes[] = {"bug_not_named", "uncoalesced", "unknown", "unknown",
@@ -80,6 +88,11 @@ START_TEST(test_first_to_mend) {
         r.item[i].outcome = OUTCOME_FAIL;
         r.item[i].cost = i == 1;
     }
+    // a stub says itself where to begin
+    strcpy(r.item[2].message, "case: n\nnothing was added yet: begin in line 12, `your code\n");
+    r.begin = 12;
+    ck_assert_ptr_eq(result_first_to_mend(&r), &r.item[2]);
+    r.score = 1;  // this is none
     for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
         const struct result_item* item = result_first_to_mend(&r);
         ck_assert_ptr_nonnull(item);
@@ -163,10 +176,11 @@ int main(void) {
     tcase_add_test(t, test_other_versions_are_refused);
     tcase_add_test(t, test_causes);
     tcase_add_test(t, test_first_to_mend);
+    tcase_add_test(t, test_begin);
     suite_add_tcase(suite, t);
     SRunner* runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
     srunner_free(runner);
-    return failed || run != 10 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return failed || run != 11 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -170,23 +170,39 @@ inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*k
     const cudev::named_launch named = {"cudaLaunchKernelEx", nullptr, "a header", 0, 1};
     return named.run<A...>(config, kernel, args...);
 }
+// The first parameter of these two is what messages say of the kernel: rewrite/launches.c puts it
+// there. A file that is not rewritten leaves it out.
+template <class... A>
+inline cudaError_t cudaLaunchKernelExC(const cudev::named_launch& named,
+                                       const cudaLaunchConfig_t* config, void (*kernel)(A...),
+                                       void** args) {
+    return cudev::launch_kernel_ex(config, kernel, named, args,
+                                   typename cudev::count_to<sizeof...(A)>::type());
+}
 template <class... A>
 inline cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, void (*kernel)(A...),
                                        void** args, const char* file = __builtin_FILE(),
                                        int line = __builtin_LINE()) {
-    const cudev::named_launch named = {"cudaLaunchKernelExC", nullptr, file, line, 1};
-    return cudev::launch_kernel_ex(config, kernel, named, args,
-                                   typename cudev::count_to<sizeof...(A)>::type());
+    return cudaLaunchKernelExC({"cudaLaunchKernelExC", nullptr, file, line, 1}, config, kernel,
+                               args);
 }
 
+template <class... A>
+inline cudaError_t cudaLaunchKernel(const cudev::named_launch& named, void (*kernel)(A...),
+                                    dim3 grid, dim3 block, void** args, size_t shared_bytes = 0,
+                                    cudaStream_t stream = 0) {
+    const cudev_launch_site site =
+        cudev::site(named.name, named.parameters, (const void*)kernel, named.file, named.line,
+                    named.cluster, grid, block, shared_bytes, stream);
+    return cudev::launch_kernel(kernel, site, args, typename cudev::count_to<sizeof...(A)>::type());
+}
 template <class... A>
 inline cudaError_t cudaLaunchKernel(void (*kernel)(A...), dim3 grid, dim3 block, void** args,
                                     size_t shared_bytes = 0, cudaStream_t stream = 0,
                                     const char* file = __builtin_FILE(),
                                     int line = __builtin_LINE()) {
-    const cudev_launch_site site = cudev::site("cudaLaunchKernel", nullptr, (const void*)kernel,
-                                               file, line, 1, grid, block, shared_bytes, stream);
-    return cudev::launch_kernel(kernel, site, args, typename cudev::count_to<sizeof...(A)>::type());
+    return cudaLaunchKernel({"cudaLaunchKernel", nullptr, file, line, 1}, kernel, grid, block, args,
+                            shared_bytes, stream);
 }
 #endif
 

@@ -219,6 +219,14 @@ inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T* p, size_t by
                                             unsigned flags = cudaMemAttachSingle) {
     return cudaStreamAttachMemAsync(stream, (void*)p, bytes, flags);
 }
+// What messages say of the kernel comes first, as in cudaLaunchKernel().
+template <class... A>
+inline cudaError_t cudaLaunchCooperativeKernel(const cudev::named_launch& named,
+                                               void (*kernel)(A...), dim3 grid, dim3 block,
+                                               void** args, size_t shared_bytes = 0,
+                                               cudaStream_t stream = 0) {
+    return cudaLaunchKernel(named, kernel, grid, block, args, shared_bytes, stream);
+}
 template <class... A>
 inline cudaError_t
 cudaLaunchCooperativeKernel(void (*kernel)(A...), dim3 grid, dim3 block, void** args,
