@@ -170,8 +170,8 @@ static bool are_first_rows(const struct suspect* s) {
     return found;
 }
 
-// All wrong rows are not finite, or 0 since l is infinite, and have scores far above those of the last keys: their weights
-// outgrew the shift, and nobody took another.
+// All wrong rows are not finite, or 0 as l is infinite, and have scores far above those of the last
+// keys: their weights outgrew the shift, and nobody took another.
 static bool is_outgrown(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor* t = s->tensor;
