@@ -153,7 +153,7 @@ static void heads(struct check* c) {
     p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 2)]);
     forward_case(p, PACKED, ", a scale of its own", JUDGE_O);
     check_watch(c, WATCH_CHECK);
-    p = with_heads(all_keys(c, 16, 128), 4, check_pick(c, 9, 11));
+    p = with_heads(all_keys(c, 16, 128), 1, check_pick(c, 36, 42));
     p.card = "h100-1g";
     forward_case(p, PACKED, ", on a card of 16 multiprocessors", JUDGE_O);
 }

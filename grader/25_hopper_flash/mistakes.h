@@ -170,8 +170,8 @@ static bool are_first_rows(const struct suspect* s) {
     return found;
 }
 
-// All wrong rows are not finite, and have scores far above those of the last keys: their weights
-// outgrew the shift, and nobody took another.
+// All wrong rows are not finite, or 0 as l is infinite, and have scores far above those of the last
+// keys: their weights outgrew the shift, and nobody took another.
 static bool is_outgrown(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor* t = s->tensor;
@@ -180,9 +180,12 @@ static bool is_outgrown(const struct suspect* s) {
     bool any = false;
     FOR_EACH_QUERY(p, b, h, i) {
         const int64_t seen = keys_seen(p, i), first = place_in(p, a, b, h, i);
-        bool finite = true;
-        for (int64_t e = first; e < first + width_of(p, a); e++) finite &= isfinite(t->got[e]) != 0;
-        if (finite) continue;
+        bool finite = true, zero = is_O(s);
+        for (int64_t e = first; e < first + width_of(p, a); e++) {
+            finite &= isfinite(t->got[e]) != 0;
+            zero &= t->got[e] == 0 && t->want[e] != 0;
+        }
+        if (finite && !zero) continue;
         double last = -INFINITY, all = -INFINITY;
         for (int64_t j = 0; j < seen; j++) {
             all = fmax(all, score(p, b, h, i, j));

@@ -44,7 +44,7 @@ static void heads(struct check* c) {
     l.p.scale = (double)(float)(l.p.scale * factors[check_pick(c, 0, 2)]);
     low_case(l, ", a scale of its own", JUDGE_O);
     check_watch(c, WATCH_CHECK);
-    l = of_blocks(of_heads(all_keys(c, 16, 128), 4, check_pick(c, 9, 11), 1), 0);
+    l = of_blocks(of_heads(all_keys(c, 16, 128), 1, check_pick(c, 36, 42), 1), 0);
     l.p.card = "h100-1g";
     low_case(l, ", on a card of 16 multiprocessors", JUDGE_O);
 }

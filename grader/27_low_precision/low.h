@@ -253,6 +253,7 @@ static void low_name(const struct low* l, const char* what) {
     check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s", heads, (int)p->N_q, (int)p->N_k,
                (int)p->d, p->causal ? ", causal" : "", l->per_block ? ", scales of blocks" : "",
                l->rotated ? ", rotated" : "", what);
+    if (p->card) check_pose_as(p->check, p->card);
 }
 
 // Puts X, rows of array a as (B, N, H, d), into the case: bytes, scales, and what they stand for.
