@@ -22,7 +22,8 @@ enum course_status {
     COURSE_BAD_ARGUMENT = 1,  // a NULL pointer, a negative size, strides that do not fit
     COURSE_UNSUPPORTED =
         2,                  // legal, but outside what the contract asks for (a head dimension, say)
-    COURSE_CUDA_ERROR = 3,  // the CUDA runtime refused: no memory, a launch it cannot do
+    COURSE_CUDA_ERROR = 3,  // the CUDA runtime refused: no memory, a launch it cannot do. No error
+                            // is left for the caller's next cudaGetLastError()
 };
 
 // 16-bit floats. In a .cu file they are CUDA's own types (include <cuda_fp16.h> or <cuda_bf16.h> to

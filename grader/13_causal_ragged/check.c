@@ -142,6 +142,7 @@ static void safe(struct check* c) {
     p.H = 2;
     forward_case(p, PACKED, "", JUDGE_O);
     forward_case(all_keys(c, N, 32), PACKED, "", JUDGE_O);
+    forward_case_far(with_d(all_keys(c, 16, 32), 24));  // nothing may be read behind a row
     forward_misaligned(all_keys(c, 16, 16));
     problem_uneven_each(with_heads(all_keys(c, 16, 16), 2, 2), forward_fill);
 }

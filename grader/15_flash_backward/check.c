@@ -164,6 +164,7 @@ static void safe(struct check* c) {
         struct problem p = problem_of(c, &contract, N_q, N_k, is_causal);
         backward_case(with_heads(with_d(p, is_causal ? 16 : 21), 1, 2));
     }
+    backward_case_far(with_d(all_keys(c, 17, 17), 21));  // nothing may be read behind a row
     backward_misaligned(all_keys(c, 17, 17));
     struct problem odd = all_keys(c, 17, 17);
     odd.contract = &odd_rows;

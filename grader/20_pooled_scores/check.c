@@ -312,6 +312,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"pool", -1}}},
         {COURSE_BAD_ARGUMENT, {{"R", 0}}},
         PROBLEM_ORDER(80),
+        {COURSE_BAD_ARGUMENT, {{"pool", 129}, {"N_q", -1}}},
         {COURSE_UNSUPPORTED, {{"pool", 129}, {"H", 0}}},
         {COURSE_UNSUPPORTED, {{"pool", 129}, {"V", 0}}},
         {COURSE_BAD_ARGUMENT, {{"R", 0}, {"stride_v.n", 68}}},

@@ -251,7 +251,7 @@ static void compute_weights(struct head* t, int64_t i, int64_t begin, int64_t en
         }
         double p = counts ? op(t, exp(exponent_of(t, i, j, LSE))) : 0;
         if (!w->flaw.dS_unweighted) *dS = op(t, p * *dS);
-        if (t->p->index.softcap > 0) *dS = op(t, *dS * index_slope(t->p, t->S[j]));
+        if (t->p->index.softcap > 0) *dS = op(t, *dS * index_slope(t->p, t->S[j], p));
         if (w->flaw.delta == UNWEIGHTED) *dS = op(t, *dS - t->delta[i]);
         *dS = factor(t, *dS);
         *P = factor(t, p);
@@ -404,6 +404,13 @@ static void store_sums(const struct head* t, double* const gradient[GRADIENTS]) 
     }
 }
 
+// The key head that query head h takes.
+static int64_t key_head_of(const struct head* t, int64_t h) {
+    const struct problem* p = t->p;
+    if (t->w->flaw.interleaved) return h % (p->H / p->group);
+    return h / (t->w->flaw.by_key_heads ? p->H / p->group : p->group);
+}
+
 // The sums of all query heads that use key head g of batch b.
 static void compute_group(struct head* t, int64_t b, int64_t g) {
     const struct problem* p = t->p;
@@ -411,7 +418,7 @@ static void compute_group(struct head* t, int64_t b, int64_t g) {
     double *dK = t->dK, *dV = t->dV;
     t->anything = false;
     for (int64_t h = 0, first = true; h < p->H; h++) {
-        if ((t->w->flaw.interleaved ? h % (p->H / p->group) : h / p->group) != g) continue;
+        if (key_head_of(t, h) != g) continue;
         if (t->w->flaw.summed == FIRST_HEADS && h % p->group >= t->w->flaw.first_heads)
             t->dK = t->dV = NULL;
         if (t->dK && (first || t->w->flaw.summed == LAST_HEAD)) memset(t->dK, 0, bytes);
@@ -473,7 +480,8 @@ static bool is_by_rows(const struct problem* p, const struct backward* w, enum w
     const struct strides own = p->array[a].stride, of = w->stride[a];
     return p->group == 1 && !w->P_of_dV && !w->dS_of_dK && !w->dS_of_dQ && !w->stored &&
            w->flaw.exponent != TILE_MAXIMUM && w->flaw.summed == ALL_HEADS &&
-           !w->flaw.interleaved && own.b == of.b && own.n == of.n && own.h == of.h;
+           !w->flaw.interleaved && !w->flaw.by_key_heads && own.b == of.b && own.n == of.n &&
+           own.h == of.h;
 }
 
 bool backward_row(const struct problem* p, const struct backward* w, enum which a, int64_t b,

@@ -59,7 +59,8 @@ struct backward_flaw {
     enum { LAST_ONCE, SHORT_LAST_SKIPPED, FULL_LAST_SKIPPED, LAST_TILE_TWICE } last;
 
     // Heads that share keys.
-    bool interleaved;  // query head h takes key head h % (H / group)
+    bool interleaved;   // query head h takes key head h % (H / group)
+    bool by_key_heads;  // ... h / (H / group)
     enum { ALL_HEADS, LAST_HEAD, FIRST_HEADS, MEAN_OF_HEADS } summed;  // of a group, in dK and dV
     int64_t first_heads;                                               // how many
     bool first_delta;  // delta is that of the group's first head

@@ -129,10 +129,17 @@ static bool first_heads(const struct suspect* s, const struct hypothesis* h, int
 // Heads that share keys.
 static const struct hypothesis in_groups[] = {
     {CAUSE_head_mapping, FLAW(.interleaved = true)},
+    {CAUSE_head_mapping, FLAW(.by_key_heads = true)},
     {CAUSE_group_not_summed, FLAW(.summed = LAST_HEAD)},
     {CAUSE_group_not_summed, first_heads, .variants = 6},
     {CAUSE_group_not_summed, FLAW(.summed = MEAN_OF_HEADS)},
     {CAUSE_head_ignored, FLAW(.first_delta = true)},
+    {0},
+};
+
+// K and V of the first head for all: where no heads share keys, h / (H / group) is 0.
+static const struct hypothesis of_first_head[] = {
+    {CAUSE_head_ignored, FLAW(.by_key_heads = true)},
     {0},
 };
 
@@ -380,7 +387,8 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     enum cause cause = explain_sums(&s);
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_equations);
     if (!cause) cause = explain_blocks(&s);
-    if (!cause && !zeros && problem_of_case(c)->group > 1) cause = hypothesis_search(&s, in_groups);
+    if (!cause && !zeros && problem_of_case(c)->H > 1)
+        cause = hypothesis_search(&s, problem_of_case(c)->group > 1 ? in_groups : of_first_head);
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_mask);
     if (!cause) cause = hypothesis_search_variants(&s, in_tiles);
     if (!cause && finite) cause = hypothesis_search(&s, in_sizes);

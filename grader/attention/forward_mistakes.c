@@ -218,6 +218,8 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
         for (int k = 0; k < 4 && !cause; k++)
             if (q == 0 || tiles[q - 1] < p->N_q) cause = explain_tiles(&s, tiles[q], tiles[k]);
     if (!cause) cause = explain_empty_rows(&s);
+    for (int k = 0; k < 4 && !cause; k++)  // in some rows of some blocks
+        if (is_without_last_keys(&s, tiles[k])) cause = CAUSE_tile_skipped;
     if (!cause) cause = explain_forward_places(&s);
     if (!cause) cause = explain_online(&s, right);
     if (!cause) cause = explain_square(&s, right);

@@ -316,6 +316,23 @@ static bool row_of_mistake(const struct problem* p, const void* how, int64_t b, 
     return simulate_row(p, how, b, h, i, O, LSE);
 }
 
+bool is_without_last_keys(const struct suspect* s, int64_t tile) {
+    const struct problem* p = s->problem;
+    struct forward_mistake w = forward_right(p);
+    const double reach = hypothesis_reach(s);
+    double O[MAX_HEAD], LSE;
+    bool any = false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        if (!is_row_wrong(s, b, h, i)) continue;
+        const int64_t seen = keys_seen(p, i) < p->N_k ? keys_seen(p, i) : p->N_k;
+        w.keys = (seen - 1) / tile * tile;
+        if (w.keys <= 0 || !simulate_row(p, &w, b, h, i, O, &LSE)) return false;
+        if (!is_row_like(s, b, h, i, O, LSE, reach)) return false;
+        any = true;
+    }
+    return any;
+}
+
 // False if rows are stored elsewhere, and perhaps over one another.
 static bool stores_in_place(const struct problem* p, const struct forward_mistake* w) {
     for (enum which a = ARRAY_O; a < ARRAYS; a++) {

@@ -60,7 +60,7 @@ static struct keys keys_in(const struct problem* p, struct range document, int64
     bool causal = m->causal && flaw != CAUSAL_IGNORED;
     bool symmetric = (!causal && flaw != WINDOW_ONE_SIDED) || flaw == WINDOW_BOTH_WAYS;
     int64_t before = window - !symmetric, after = symmetric ? window : 0;
-    before += (flaw == WINDOW_MORE) - (flaw == WINDOW_LESS);
+    before += (flaw == WINDOW_MORE) - (flaw == WINDOW_LESS) - (flaw == WINDOW_BEGINS_LATE);
     if (symmetric && flaw == WINDOW_MORE) after++;
     if (symmetric && (flaw == WINDOW_LESS || flaw == WINDOW_ENDS_EARLY)) after--;
     after += (flaw == DIAGONAL_MORE) - (flaw == DIAGONAL_LESS);
@@ -264,9 +264,10 @@ double index_capped(const struct problem* p, double score) {
     return m->softcap * tanh(score / m->softcap);
 }
 
-double index_slope(const struct problem* p, double capped) {
+double index_slope(const struct problem* p, double capped, double P) {
     const struct index_mask* m = &p->index;
     if (m->softcap == 0 || m->flaw == UNCAPPED || m->flaw == SLOPE_LOST) return 1;
+    if (m->flaw == SLOPE_OF_P) return 1 - P * P;
     double t = capped / m->softcap;
     if (m->flaw == CAPPED_BEFORE_SCALE) t /= p->scale;
     return 1 - (m->flaw == SLOPE_HALF ? t : t * t);

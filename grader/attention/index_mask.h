@@ -8,14 +8,15 @@
 // How a kernel may mistake the mask; INDEX_RIGHT is none. Those from UNMASKED on depend on tiles.
 enum index_flaw {
     INDEX_RIGHT,
-    WINDOW_MORE,        // one key more
-    WINDOW_LESS,        // one key less
-    WINDOW_IGNORED,     // on both sides
-    WINDOW_ONE_SIDED,   // a symmetric window is one of W keys up to the query
-    WINDOW_ENDS_EARLY,  // a symmetric window reaches W - 1 keys beyond the query
-    WINDOW_BOTH_WAYS,   // a causal window is symmetric
-    DIAGONAL_MORE,      // the query sees the next key, too
-    DIAGONAL_LESS,      // not its own
+    WINDOW_MORE,         // one key more
+    WINDOW_LESS,         // one key less
+    WINDOW_IGNORED,      // on both sides
+    WINDOW_ONE_SIDED,    // a symmetric window is one of W keys up to the query
+    WINDOW_ENDS_EARLY,   // a symmetric window reaches W - 1 keys beyond the query
+    WINDOW_BEGINS_LATE,  // ... W - 1 keys before it
+    WINDOW_BOTH_WAYS,    // a causal window is symmetric
+    DIAGONAL_MORE,       // the query sees the next key, too
+    DIAGONAL_LESS,       // not its own
     CAUSAL_IGNORED,
     TOP_LEFT,              // query i stands at position i
     DOCUMENT_OF_INDEX,     // ... for its document alone
@@ -85,6 +86,7 @@ enum index_flaw {
     CAPPED_AFTER_MASK,  // a hidden key of a tile that is visited has the score -softcap
     SLOPE_LOST,         // dS lacks the derivative
     SLOPE_HALF,         // the derivative is 1 - tanh
+    SLOPE_OF_P,         // 1 - P^2: the weight stands where the capped score stood
     INDEX_FLAWS
 };
 
@@ -116,9 +118,10 @@ int index_times(const struct problem* p, int64_t b, int64_t i, int64_t j);
 // one, for which index_times() tells as well.
 int64_t index_keys(const struct problem* p);
 
-// What becomes of a score; and by how much that grows with the score, from what it has become.
+// What becomes of a score; and by how much that grows with the score, from what it has become. P is
+// its weight.
 double index_capped(const struct problem* p, double score);
-double index_slope(const struct problem* p, double capped);
+double index_slope(const struct problem* p, double capped, double P);
 
 // What a kernel visits of S that leaves out the tiles in which nobody sees anything, of one head of
 // batch 0, for tiles of index_tile(q) queries and index_tile(k) keys.

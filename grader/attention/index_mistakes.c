@@ -14,6 +14,7 @@ static const struct {
     {WINDOW_MORE, CAUSE_window_off_by_one},
     {WINDOW_LESS, CAUSE_window_off_by_one},
     {WINDOW_ENDS_EARLY, CAUSE_window_off_by_one},
+    {WINDOW_BEGINS_LATE, CAUSE_window_off_by_one},
     {WINDOW_IGNORED, CAUSE_window_ignored},
     {WINDOW_ONE_SIDED, CAUSE_window_symmetric},
     {WINDOW_BOTH_WAYS, CAUSE_window_symmetric},
@@ -50,6 +51,7 @@ static const struct {
     {CAPPED_BEFORE_SCALE, CAUSE_softcap},
     {SLOPE_LOST, CAUSE_softcap_slope},
     {SLOPE_HALF, CAUSE_softcap_slope},
+    {SLOPE_OF_P, CAUSE_softcap_slope},
     {CAPPED_AFTER_MASK, CAUSE_softcap_late},
     {END_OF_FIRST, CAUSE_tile_bounds},
     {BEGIN_OF_LAST, CAUSE_tile_bounds},
@@ -93,7 +95,7 @@ static const struct {
 // Is there anything in the mask that can be mistaken so, in this pass?
 static bool is_possible(const struct index_mask* m, enum index_flaw flaw, bool backward) {
     if (flaw >= WINDOW_MORE && flaw <= WINDOW_BOTH_WAYS && !m->window) return false;
-    if ((flaw == WINDOW_ONE_SIDED || flaw == WINDOW_ENDS_EARLY) && m->causal) return false;
+    if (flaw >= WINDOW_ONE_SIDED && flaw <= WINDOW_BEGINS_LATE && m->causal) return false;
     if (flaw == WINDOW_BOTH_WAYS && !m->causal) return false;
     if (flaw >= DIAGONAL_MORE && flaw <= CAUSAL_IGNORED && !m->causal) return false;
     if (flaw == DOCUMENT_OF_INDEX && !m->documents) return false;
@@ -266,6 +268,31 @@ static enum cause explain_pairs(const struct suspect* s) {
     return unmasked && is_of_one(s->problem, s->tensor) ? CAUSE_hidden_in_one : found;
 }
 
+// Is the first batch right, and wrong one with the same documents? Then theirs are not found.
+static bool is_of_later_batches(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor* cu_seqlens = p->index.cu_seqlens;
+    const int64_t ends = p->index.documents + 1;
+    bool alike = false;
+    enum which a = ARRAY_Q;
+    while (p->array[a].tensor != s->tensor) a++;
+    for (int64_t b = 0; cu_seqlens && b < p->B; b++) {
+        bool wrong = false, same = true;
+        for (int64_t n = 0; n < ends; n++)
+            same &= cu_seqlens->value[b * ends + n] == cu_seqlens->value[n];
+        for (int64_t h = 0; h < p->H; h++)
+            for (int64_t n = 0; n < rows_of(p, a); n++)
+                for (int64_t x = 0; x < width_of(p, a); x++) {
+                    int64_t e = place_in(p, a, b, h, n) + x;
+                    double got = s->tensor->got[e], want = s->tensor->want[e];
+                    wrong |= got != want && !(fabs(got - want) <= s->budget.max);
+                }
+        if (wrong && b == 0) return false;
+        alike |= wrong && same;
+    }
+    return alike;
+}
+
 enum cause index_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct problem* p = problem_of_case(c);
     bool backward = p->contract->backward;
@@ -277,6 +304,7 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     if (!finite && is_of_one(p, t) && has_empty_rows(p)) return CAUSE_hidden_in_one;
     enum cause cause = finite && p->index.used ? explain_pairs(&s) : CAUSE_NONE;
     if (cause) return cause;
+    if (is_of_later_batches(&s)) return CAUSE_batch_ignored;
     // with ordinary numbers it was right: these cases come last
     if (p->index.softcap > 0 && p->scale == 0) return CAUSE_softcap;
     if (p->index.softcap > 100) return CAUSE_low_precision;
