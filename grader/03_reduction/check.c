@@ -190,6 +190,17 @@ static void run_wide_numbers(struct check* c, int64_t cols) {
     run(c, &b);
 }
 
+// Every third row is of whole multiples of the smallest float; their sums are subnormal, and exact.
+static void run_smallest(struct check* c) {
+    struct batch b = batch_of(c, &contract, ROWS, COLS);
+    batch_begin(&b, "rows of subnormal numbers");
+    fill_rows(c, &b);
+    for (int64_t row = 1; row < ROWS; row += 3)
+        for (int64_t j = 0; j < b.cols; j++)
+            batch_row(&b, row)[j] = ldexp(batch_row(&b, row)[j], -149);
+    run(c, &b);
+}
+
 // The standard is pairwise summation in float. A plain loop over the columns is less exact, but
 // with 512 of them, around 0, it stays below half of the budget; sums of 11 bits exceed it a
 // hundred times.
@@ -205,6 +216,7 @@ static void precise(struct check* c) {
     compare(c, &b, budget_from(b.out[0], standard));
     run_wide_numbers(c, 2 * check_pick(c, 2100, 4000) + 1);
     run_wide_numbers(c, 40001);
+    run_smallest(c);
 }
 
 // The numbers shrink from call to call, so a maximum left from an earlier call shows.

@@ -123,18 +123,26 @@ void multiply_reals(struct check* c, const struct matmul* of) {
     check_compare(c, p.C.t, budget);
 }
 
-void multiply_range(struct check* c, const struct matmul* of) {
+static void run_range(struct product* p) {
+    struct check* c = p->check;
     const int power = (int)check_pick(c, 100, 110);
-    const int powers[3] = {-power, power, of->dtype == F32 ? -149 : -133};
-    struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
-    check_case(c, "M = %lld, N = %lld, K = %lld, large and small rows of A", (long long)p.M,
-               (long long)p.N, (long long)p.K);
-    product_declare(&p);
-    product_fill(&p, 1, 2);
-    for (int64_t i = 0; i < p.A.t->count; i++)
-        p.A.t->value[i] = ldexp(p.A.t->value[i], powers[i / p.K % 3]);
+    const int powers[3] = {-power, power, p->of->dtype == F32 ? -149 : -133};
+    check_case(c, "M = %lld, N = %lld, K = %lld, large and small rows of A", (long long)p->M,
+               (long long)p->N, (long long)p->K);
+    product_declare(p);
+    product_fill(p, 1, 2);
+    for (int64_t i = 0; i < p->A.t->count; i++)
+        p->A.t->value[i] = ldexp(p->A.t->value[i], powers[i / p->A.stride % 3]);
     check_run(c);
-    product_compare(&p);
+    product_compare(p);
+}
+
+void multiply_range(struct check* c, const struct matmul* of) {
+    for (int less = 0; less < 2; less++) {
+        struct product p =
+            product_of(c, of, of->whole_M - less, of->whole_N - less, of->whole_K - less);
+        run_range(&p);
+    }
 }
 
 void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, int64_t among,
@@ -283,7 +291,8 @@ void multiply_sizes_of_0(struct check* c, const struct matmul* of) {
 }
 
 void multiply_bad_arguments(struct check* c, const struct matmul* of) {
-    const int64_t beyond = of->max_size + 1;
+    // two_to_16: their product is 0 in an int.
+    const int64_t beyond = of->max_size + 1, two_to_16 = 1 << 16;
     const struct idle_call negative[] = {
         {COURSE_BAD_ARGUMENT, {{"M", -1}}},
         {COURSE_BAD_ARGUMENT, {{"M", 0}, {"N", -1}}},
@@ -321,6 +330,7 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
         {COURSE_UNSUPPORTED, {{"M", beyond}, {"N", 0}}},
         {COURSE_UNSUPPORTED, {{"M", 0}, {"N", beyond}}},
         {COURSE_UNSUPPORTED, {{"M", 0}, {"K", beyond}}},
+        {COURSE_BAD_ARGUMENT, {{"M", two_to_16}, {"N", two_to_16}, {"C", 0}}},
         {0},
     };
     const struct idle_call null[] = {

@@ -203,14 +203,6 @@ void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t c
 
 // ---- rows that are not computed
 
-void batch_many_rows(struct check* c, const struct rows* of, int64_t cols, struct batch_call call) {
-    struct batch b = batch_of(c, of, REACH_WHOLE + check_pick(c, 1, 40), cols);
-    batch_begin(&b, "more rows than a fixed grid has blocks");
-    call.fill(c, &b);
-    check_run(c);
-    call.judge(c, &b);
-}
-
 // The end of an output for rows of equal numbers.
 static bool reached(struct check* c, const void* of, int64_t rows) {
     enum { COLS = 5 };  // so that the numbers are more than 2^32
@@ -233,6 +225,27 @@ static bool reached(struct check* c, const void* of, int64_t rows) {
     check_run(c);
     for (int i = 0; i < 2 && b.out[i]; i++) right &= check_end_is_right(b.out[i]);
     return right;
+}
+
+// How many blocks a grid has that does not grow with the rows; 0 if it grows.
+static int64_t blocks_of_fixed_grid(struct check* c, const struct rows* of) {
+    enum { MANY = 1 << 17 };
+    const int64_t blocks = check_blocks_at(c, reached, of, MANY);
+    return blocks > check_blocks_at(c, reached, of, MANY / 2) ? 0 : blocks;
+}
+
+// Of a fixed grid with more blocks than that, each takes a row and then another one.
+void batch_many_rows(struct check* c, const struct rows* of, int64_t cols, struct batch_call call) {
+    enum { MOST = 8192, COLS = 64 };
+    const int64_t fixed = blocks_of_fixed_grid(c, of);
+    for (int again = 0; again <= (fixed > REACH_WHOLE && fixed <= MOST); again++) {
+        const int64_t rows = again ? 2 * fixed : REACH_WHOLE;
+        struct batch b = batch_of(c, of, rows + check_pick(c, 1, 40), again ? COLS : cols);
+        batch_begin(&b, "more rows than a fixed grid has blocks");
+        call.fill(c, &b);
+        check_run(c);
+        call.judge(c, &b);
+    }
 }
 
 void batch_reaches(struct check* c, const struct rows* of) {

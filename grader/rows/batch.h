@@ -110,7 +110,8 @@ void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t c
 
 // ---- rows that are not computed
 
-// More rows than any fixed grid has blocks, of `cols` numbers, as many as are no trap; and few
+// More rows than any fixed grid has blocks, of `cols` numbers, as many as are no trap; a fixed grid
+// of more blocks than that is seen whole, too, with twice as many narrow rows. And few
 // blocks of that, which take one row after another, for an item that is watched: is there a
 // barrier between two rows? Those have as many numbers as make a block work on one row.
 void batch_many_rows(struct check* c, const struct rows* of, int64_t cols, struct batch_call call);
