@@ -136,7 +136,8 @@ bool is_lost_below(const struct suspect* s);
 // -infinity is right only `with_empty_rows`.
 bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows);
 
-// Each row that is wrong lacks the last of the keys that it sees, those of a last tile of this size.
+// Each row that is wrong lacks the last of the keys that it sees: those of its last tile of this
+// size.
 bool is_without_last_keys(const struct suspect* s, int64_t tile);
 
 // LSE is another function of m and l, or stands in another order.
