@@ -375,30 +375,30 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
 // The blocks of all smaller keys have added theirs to these sums. They were launched before this
 // one.
 __device__ __forceinline__ void await_turn(const struct backward& p, int64_t half, int block) {
-    while (atomicAdd(&p.turns[half], 0) != block) __nanosleep(20);
-    __threadfence();             // what they have added comes first
-    fence_proxy_async_global();  // ... before what TMA adds
+    while (load_acquire(&p.turns[half]) != block) continue;
+    fence_proxy_async_global();  // what they have added comes before what TMA adds
 }
 
 __device__ __forceinline__ void pass_turn(const struct backward& p, int64_t half) {
-    __threadfence();  // this block's sums are there before its turn is over
-    atomicAdd(&p.turns[half], 1);
+    fence_proxy_async_global();      // what TMA has added, for which the caller waited,
+    add_release(&p.turns[half], 1);  // ... is there before the turn is over
 }
 
-// Consumer w's dQ of each round goes from shared memory to the sums. With SAME_BITS in turns: a
-// turn is passed in the next round, since the sums' way takes about as long as a round.
+// Consumer w's dQ of each round goes from shared memory to the sums. With SAME_BITS in turns: the
+// consumer may store the next dQ as soon as TMA has read this one, but the turn is passed when it
+// has been added.
 template <class T>
 __device__ __forceinline__ void add(struct block_smem<T>& smem, const struct backward& p, int w) {
     const struct place place = place_of<T>(p);
     const bool asks = threadIdx.x % 32 == 0;
-    int64_t last = -1;  // where the last round's dQ belongs
-    griddep_wait();     // the sums are cleared and the turns begin
+    int left = p.group * (end_of<T>(place, p) - place.first);
+    griddep_wait();  // the sums are cleared and the turns begin
+    if (left > 0) named_arrive(DQ_FREE + w, WITH_ADDER);  // nothing is there to be read yet
     for (int head = place.head * p.group; head < (place.head + 1) * p.group; head++)
         for (int i = place.first; i < end_of<T>(place, p); i++) {
             const int64_t tile = tile_at<T>(i, place, p);
             const int64_t half =
                 ((place.batch * p.H_q + head) * (int64_t)p.tiles_q + tile) * CONSUMERS + w;
-            named_arrive(DQ_FREE + w, WITH_ADDER);  // TMA has read the last round's
             if (T::SAME_BITS && asks) await_turn(p, half, place.block);
             __syncwarp();
             named_sync(DQ_READY + w, WITH_ADDER);  // all 128 threads' dQ, before TMA reads it
@@ -406,17 +406,16 @@ __device__ __forceinline__ void add(struct block_smem<T>& smem, const struct bac
                 bulk_reduce_add(p.sums + half * HALF, smem.dQ[w], HALF * sizeof(float),
                                 L2_EVICT_LAST);
                 bulk_commit();
-                if (T::SAME_BITS && last >= 0) {
-                    bulk_wait<1>();  // the last round's has been added
-                    pass_turn(p, last);
-                }
                 bulk_wait_read<0>();
             }
-            __syncwarp();  // ... before any lane says so
-            if (T::SAME_BITS) last = half;
+            __syncwarp();                                           // ... before any lane says so
+            if (--left > 0) named_arrive(DQ_FREE + w, WITH_ADDER);  // TMA has read this round's
+            if (T::SAME_BITS && asks) {
+                bulk_wait<0>();  // it has been added
+                pass_turn(p, half);
+            }
         }
     if (asks) bulk_wait<0>();  // all is added; and shared memory must live until it is read
-    if (T::SAME_BITS && asks && last >= 0) pass_turn(p, last);
 }
 
 // ---- GPU kernel

@@ -27,6 +27,9 @@ enum {
 // more than half of them are above 1, where P alone has none. It cancels in O / l. (README eq. 5)
 #define P_EXPONENT 8.0f
 
+// A new m is 2^3 times the largest weight so far: so later ones seldom outgrow it.
+#define ROOM 3.0f
+
 // ---- to eight bits -----------------------------------------------------------------------------
 
 // Which scale a kernel uses: its own block's, which it stores; or one for all, of which it
@@ -95,9 +98,9 @@ template <int head_dim, int consumers, bool under_PV> struct flash_tiles {
     };
 };
 
-// The scales of a block of K and of V.
+// The scales of a block of K and of V, and what a round wants of that of V.
 struct scales {
-    float k, v;
+    float k, v, log2_v, inverse_v;
 };
 
 template <class T> struct block_smem {
@@ -136,7 +139,7 @@ template <class T> struct state {
     float S[BLOCK_K / 2];
     float O[T::d / 2];
     unsigned P[BLOCK_K / 8];
-    float m[2], l[2];      // m: in base 2, and of the weights times the scale of V
+    float m[2], l[2];      // m: in base 2, of the weights times the scale of V, and ROOM
     struct scales scales;  // of the block that is in S
     struct place place;
     float c;           // scale * log2(e) * the scale of its rows of Q
@@ -199,63 +202,101 @@ __device__ __forceinline__ void raise_maximum(struct state<T>& s, float alpha[2]
     }
 }
 
-// S becomes P, and sum what l gains. A row that has seen no key yet has m = -infinity and only
-// scores of -infinity: with guard it is shifted by 0.
+// What is new in m gets some room.
+template <class T> __device__ __forceinline__ void add_room(struct state<T>& s, float alpha[2]) {
+#pragma unroll
+    for (int r = 0; r < 2; r++)
+        if (alpha[r] != 1.0f) s.m[r] += ROOM, alpha[r] *= 1.0f / (1 << (int)ROOM);
+}
+
+// P, and sum what l gains. A row that has seen no key yet has m = -infinity and only scores of
+// -infinity: with guard it is shifted by 0.
 //     P_ij = 2^(S_ij c k + log2 v - m_i + 8),    l gains P / v                    (README eq. 5)
 template <class T>
-__device__ __forceinline__ void exponentials(struct state<T>& s, float sum[2], bool guard) {
-    // your code goes here (about 14 lines): the scales go into the exponent, and l undoes that of V
+__device__ __forceinline__ void exponentials(const struct state<T>& s, float P[BLOCK_K / 2],
+                                             float sum[2], bool guard) {
+    // your code goes here (about 13 lines): the scales go into the exponent, and l undoes that of V
 }
 
 // P as the A of a product of eight bits. A lane's four numbers of a word are neighbours in k there;
 // in S they come in pairs, of keys 2t, 2t + 1 and 2t + 8, 2t + 9 of 16. So it takes these for
 // neighbours, and V^T has its keys in this order.
-template <class T> __device__ __forceinline__ void pack(struct state<T>& s) {
+__device__ __forceinline__ void pack(unsigned word[BLOCK_K / 8], const float P[BLOCK_K / 2]) {
     // your code goes here (about 6 lines): 32 keys are 4 words: of either row, of the first 16 and the
 }
 
+// The weights of the block in S, as words, from m on; and sum.
+template <class T>
+__device__ __forceinline__ void weights(const struct state<T>& s, unsigned word[BLOCK_K / 8],
+                                        float sum[2], bool guard) {
+    float P[BLOCK_K / 2];
+    exponentials<T>(s, P, sum, guard);
+    pack(word, P);
+}
+
+// Has a weight of the warp been cut off at 448, the byte 0x7E? Of NaN, 0x7F, as well. No byte has
+// a sign: adding 2 carries into it.
+__device__ __forceinline__ bool are_cut_off(const unsigned word[BLOCK_K / 8]) {
+    unsigned any = 0;
+#pragma unroll
+    for (int n = 0; n < BLOCK_K / 8; n++) any |= word[n] + 0x02020202;
+    return __any_sync(0xffffffff, (any & 0x80808080) != 0);
+}
+
 // The softmax of a tile's first block.
-template <class T> __device__ __forceinline__ void first_softmax(struct state<T>& s) {
+template <class T>
+__device__ __forceinline__ void first_softmax(struct state<T>& s, unsigned word[BLOCK_K / 8]) {
     float alpha[2] = {};
     s.m[0] = s.m[1] = -INFINITY;
     mask_edges(s.S, s.seen, s.j * BLOCK_K);
     raise_maximum<T>(s, alpha);
-    exponentials<T>(s, s.l, true);
+    add_room<T>(s, alpha);
+    weights<T>(s, word, s.l, true);
 }
 
-// One round: S of the next block and O of this one, then the softmax of the next one.
+// One round: S of the next block and O of this one, then the softmax of the next one. In a plain
+// round nobody looks for a maximum: m stays, and cancels in O / l. If a weight is cut off, the warp
+// makes its weights again, with their maximum.
 template <class T, bool masked>
 __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T>& smem) {
     s.j--;
     unsigned stage = s.round % STAGES, next = (s.round + 1) % STAGES;
+    unsigned word[BLOCK_K / 8];  // s.P is being multiplied
     float sum[2] = {}, alpha[2] = {};
+    bool grown = masked;  // may a row of the warp have a new m?
     mbarrier_wait(&smem.K_full[next], (s.round + 1) / STAGES % 2);
     s.scales = smem.scales[next];
+    mbarrier_wait(&smem.V_full[stage], s.round / STAGES % 2);
     named_sync(TURN + s.consumer, TURN_THREADS);  // also: all 128 have read the scales
     issue_QK<T>(s.S, s.Q, s.K + next * T::STAGE);
-    mbarrier_wait(&smem.V_full[stage], s.round / STAGES % 2);
     issue_PV<T>(s.O, s.P, s.V + stage * T::STAGE);
     named_arrive(TURN + (s.consumer + 1) % T::CONSUMERS, TURN_THREADS);
     wgmma_wait<1>();
     wgmma_hold<BLOCK_K / 2>(s.S);
     release_K<T>(s, smem, next);
-    if (masked) mask(s.S, s.seen, s.j * BLOCK_K + s.thread % 4 * 2);
-    raise_maximum<T>(s, alpha);
-    if (T::UNDER_PV) {
-        exponentials<T>(s, sum, masked);
-        // Something that the compiler takes for a use of the sums, and that never happens: else it
-        // moves the wait for P V above the exponentials, and nothing runs under it.
-        if (__builtin_expect(!(sum[0] + sum[1] < INFINITY), 0)) __nanosleep(20);
-        wgmma_hold<BLOCK_K / 2>(s.S);
+    if (masked) {
+        mask(s.S, s.seen, s.j * BLOCK_K + s.thread % 4 * 2);
+        raise_maximum<T>(s, alpha);
+    }
+    if (!T::UNDER_PV) wgmma_wait<0>();
+    weights<T>(s, word, sum, masked);
+    // A use of all words, and a branch: else the compiler moves the wait for P V above the
+    // exponentials, and nothing runs under it.
+    if (!masked && __builtin_expect(are_cut_off(word), 0)) {
+        raise_maximum<T>(s, alpha);
+        add_room<T>(s, alpha);
+        weights<T>(s, word, sum, true);
+        grown = true;
     }
     wgmma_wait<0>();
     wgmma_hold<T::d / 2>(s.O);
     if (s.thread == 0) mbarrier_arrive(&smem.V_empty[stage]);
-    if (!T::UNDER_PV) exponentials<T>(s, sum, masked);
-    pack<T>(s);
-    s.l[0] = alpha[0] * s.l[0] + sum[0], s.l[1] = alpha[1] * s.l[1] + sum[1];
-    // Maxima seldom grow: most rounds need not touch O.
-    if (__any_sync(0xffffffff, alpha[0] != 1.0f || alpha[1] != 1.0f)) multiply_rows<T>(s.O, alpha);
+    wgmma_move<BLOCK_K / 8>(s.P, word);
+    if (grown) {
+        s.l[0] *= alpha[0], s.l[1] *= alpha[1];
+        multiply_rows<T>(s.O, alpha);
+    }
+    s.l[0] += sum[0], s.l[1] += sum[1];
     s.round++;
 }
 
@@ -307,8 +348,7 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
     wgmma_wait<0>();
     wgmma_hold<BLOCK_K / 2>(s.S);
     release_K<T>(s, smem, 0);
-    first_softmax<T>(s);
-    pack<T>(s);
+    first_softmax<T>(s, s.P);
     for (;;) {
 #pragma unroll
         for (int i = 0; i < T::d / 2; i++) s.O[i] = 0.0f;
@@ -322,7 +362,7 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
         s.round++, s.tile++;
         next_tile<T>(s, smem);
         if (s.place.live) {
-            unsigned next = s.round % STAGES;
+            unsigned next = s.round % STAGES, word[BLOCK_K / 8];
             mbarrier_wait(&smem.K_full[next], s.round / STAGES % 2);
             s.scales = smem.scales[next];
             named_sync(TURN + consumer, TURN_THREADS);
@@ -335,12 +375,11 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
             wgmma_wait<1>();
             wgmma_hold<BLOCK_K / 2>(s.S);
             release_K<T>(s, smem, next);
-            first_softmax<T>(s);
+            first_softmax<T>(s, word);
             wgmma_wait<0>();
             wgmma_hold<T::d / 2>(s.O);
-            wgmma_hold<BLOCK_K / 2>(s.S);
             if (s.thread == 0) mbarrier_arrive(&smem.V_empty[stage]);
-            pack<T>(s);
+            wgmma_move<BLOCK_K / 8>(s.P, word);
         } else {
             mbarrier_wait(&smem.V_full[stage], parity);
             issue_PV<T>(s.O, s.P, s.V + stage * T::STAGE);
@@ -358,7 +397,7 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
 
 // The scales of block j of a head of keys. Behind the last key there are none.
 __device__ __forceinline__ struct scales scales_of(const struct flash& p, int head, int j) {
-    struct scales scales = {1.0f, 1.0f};
+    struct scales scales = {1.0f, 1.0f, 0.0f, 1.0f};
     // your code goes here (about 4 lines): of the whole array, or of the block
     return scales;
 }
@@ -383,6 +422,7 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
         for (int j = place.last; j >= place.first; j--, round++) {
             unsigned stage = round % STAGES, parity = round / STAGES % 2 ^ 1;
             struct scales scales = scales_of(p, head, j);
+            scales.log2_v = __log2f(scales.v), scales.inverse_v = 1.0f / scales.v;
             if (j == place.first) t = gridDim.x + atomicAdd(&p.tickets[0], 1);
             mbarrier_wait(&smem.K_empty[stage], parity);
             smem.scales[stage] = scales;  // who waits for K_full sees them
