@@ -313,7 +313,7 @@ told "#error not on the CPU device: cooperative groups, use" '#if 1' \
 told "told.cu:2: the attribute no_sanitize" '__attribute__((no_sanitize("thread"))) void f();' "$launcher"
 told "told.cu:2:44: error: variable length array 't'" \
     '__global__ void k(float* p, int n) { float t[n]; t[0] = 1; p[0] = t[0]; }'
-told "  next: a constant or a template parameter as its size; in a kernel extern __shared__" \
+told "told.cu:2: the size of a __shared__ array is a constant, and n is none" \
     '__global__ void k(float* p, int n) { __shared__ float t[n]; t[0] = 1; p[0] = t[0]; }'
 told "told.cu:2:36: error: 'printf' was not declared" '__global__ void k() { if (false) ; printf("x"); }'
 told "told.cu:2: includes iostream: print with printf() of <stdio.h>" '#include <iostream>' "$launcher"
@@ -384,7 +384,7 @@ make -s grade LESSON=1 >/dev/null 2>&1
 name="and a whole grade again" says 0 "It follows from your last whole grade, 0/100." make -s hint LESSON=1
 
 failed() { # failed CAUSE...: a result whose items failed so
-    printf '{"version": 1, "lesson": "%s", "score": 0, "max_score": 100, "items": [' "$lesson"
+    printf '{"version": 1, "lesson": "%s", "score": 10, "max_score": 100, "items": [' "$lesson"
     while [ $# -gt 0 ]; do
         printf '{"name": "an item", "outcome": "fail", "cause": "%s"}%s' "$1" "${2:+,}"
         shift

@@ -127,7 +127,7 @@ __forceinline__ void fence_proxy_async_global(CUDEV_HERE) {
 // ---- flags in global memory ----
 
 __forceinline__ int load_acquire(const int* flag) {
-    const int value = atomicAdd((int*)flag, 0);
+    const int value = *(const volatile int*)flag;
     __threadfence();
     return value;
 }
