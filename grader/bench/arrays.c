@@ -16,11 +16,16 @@ void bench_must(int error, const char* what) {
 
 static enum device_type device_type(enum dtype dtype) {
     switch (dtype) {
-    case F32: return DEVICE_F32;
-    case F16: return DEVICE_F16;
-    case BF16: return DEVICE_BF16;
-    case U8: return DEVICE_U8;
-    default: abort();  // nobody fills or compares such arrays
+    case F32:
+        return DEVICE_F32;
+    case F16:
+        return DEVICE_F16;
+    case BF16:
+        return DEVICE_BF16;
+    case U8:
+        return DEVICE_U8;
+    default:
+        abort();  // nobody fills or compares such arrays
     }
 }
 

@@ -289,6 +289,8 @@ static enum cause whole(const struct picture* p) {
         if (p->t->untouched[i] || !p->wrong[i]) continue;
         if (p->poison[i] || got != rint(got) || fabs(got) > most) return CAUSE_NONE;
         if (isfinite(want) ? want == rint(want) : fabs(got) != most) return CAUSE_NONE;
+        // A number without its fraction is not far from it.
+        if (isfinite(want) && fabs(got - want) > 1 + fabs(want) / 2) return CAUSE_NONE;
         *(isfinite(want) ? &broken : &lost) += 1;
         int k = 0;
         while (k < different && seen[k] != got) k++;

@@ -91,6 +91,8 @@ if command -v clangd >/dev/null 2>&1; then
         grader/make/editor.sh .clangd grader/test/editor.sh | sha256sum | cut -c 1-32)-$(clangd --version | sha256sum | cut -c 1-8)
     new=0 old=0
     for file in solutions/*/*.cu exercises/0*/*.cu lessons/*.h grader/12_flash_forward/*.c grader/report/problems.c; do
+        # Behind a contract alone: epilogue.h says so.
+        case $(head -n 4 "$file") in *"included lesson"*) continue ;; esac
         name=${file#*/} name=${name%%/*}
         key=$(cat "$file" "lessons/$name"/*.h 2>/dev/null | sha256sum | cut -c 1-32)-$headers
         if ledger_has clangd "$key"; then
