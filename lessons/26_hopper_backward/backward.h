@@ -161,10 +161,10 @@ static inline int prepare(struct backward* p, const struct rows array[8], void* 
     p->LSE = p->sums + rows * d;
     p->delta = p->LSE + rows;
     p->turns = (int*)(p->delta + rows);
-    // A section has up to two waves of blocks, for the long ones to begin before the short ones, and
-    // few heads: with 32 of 1024 rows it was 3 % slower than with 8, on an H200. Without a mask all
-    // blocks take as long, and one head after the other needs least L2. But with turns few blocks of
-    // a head should begin together, and wait for each other.
+    // A section has up to two waves of blocks, for the long ones to begin before the short ones,
+    // and few heads: with 32 of 1024 rows it was 3 % slower than with 8, on an H200. Without a mask
+    // all blocks take as long, and one head after the other needs least L2. But with turns few
+    // blocks of a head should begin together, and wait for each other.
     int multiprocessors;
     if (find_hopper(&multiprocessors) != COURSE_OK) return 1;
     p->section = 1;
