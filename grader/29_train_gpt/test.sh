@@ -94,7 +94,7 @@ expect "train: what one GPU began goes on with two" on_two
 
 # ranks_of PID: the processes that it watches
 ranks_of() {
-    awk -v parent="$1" '/^PPid:/ && $2 == parent { split(FILENAME, part, "/"); print part[3] }' /proc/[0-9]*/status 2>/dev/null
+    tr ' ' '\n' <"/proc/$1/task/$1/children" | sed '/^$/d'
 }
 # A process is killed while the others wait for it.
 killed() {
