@@ -313,7 +313,7 @@ told "#error not on the CPU device: cooperative groups, use" '#if 1' \
 told "told.cu:2: the attribute no_sanitize" '__attribute__((no_sanitize("thread"))) void f();' "$launcher"
 told "told.cu:2:44: error: variable length array 't'" \
     '__global__ void k(float* p, int n) { float t[n]; t[0] = 1; p[0] = t[0]; }'
-told "told.cu:2: the size of a __shared__ array is a constant, and n is none" \
+told "told.cu:2: error: the size of a __shared__ array is a constant, and n is none" \
     '__global__ void k(float* p, int n) { __shared__ float t[n]; t[0] = 1; p[0] = t[0]; }'
 told "told.cu:2:36: error: 'printf' was not declared" '__global__ void k() { if (false) ; printf("x"); }'
 told "told.cu:2: includes iostream: print with printf() of <stdio.h>" '#include <iostream>' "$launcher"
