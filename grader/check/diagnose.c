@@ -282,22 +282,22 @@ static enum cause whole(const struct picture* p) {
     enum { DIFFERENT = 3 };
     const double most = 0x1p31;
     double seen[DIFFERENT];
-    int64_t broken = 0, lost = 0;
+    int64_t broken = 0, lost = 0, larger = 0;
     int different = 0;
     for (int64_t i = 0; i < p->t->count; i++) {
         const double got = p->t->got[i], want = p->t->want[i];
         if (p->t->untouched[i] || !p->wrong[i]) continue;
         if (p->poison[i] || got != rint(got) || fabs(got) > most) return CAUSE_NONE;
         if (isfinite(want) ? want == rint(want) : fabs(got) != most) return CAUSE_NONE;
-        // A number without its fraction is not far from it.
-        if (isfinite(want) && fabs(got - want) > 1 + fabs(want) / 2) return CAUSE_NONE;
         *(isfinite(want) ? &broken : &lost) += 1;
+        larger += isfinite(want) && fabs(got) > 4 * (1 + fabs(want));
         int k = 0;
         while (k < different && seen[k] != got) k++;
         if (k == different && different < DIFFERENT) seen[different++] = got;
     }
-    bool only_lost = lost > 0 && broken == 0;
-    return only_lost || (broken >= 8 && different == DIFFERENT) ? CAUSE_whole_numbers : CAUSE_NONE;
+    // Without their fractions numbers, and sums of them, are not many times as large.
+    bool only_lost = lost > 0 && broken == 0, cut = broken >= 8 && larger <= broken / 2;
+    return only_lost || (cut && different == DIFFERENT) ? CAUSE_whole_numbers : CAUSE_NONE;
 }
 
 // Where NaN or an infinity is wanted a number stands, and nothing else is wrong.
