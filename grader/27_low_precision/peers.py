@@ -31,7 +31,7 @@ class Peers:
     names += ("FlashAttention-3 e4m3",) if fa3 else ()
     names += ("cuDNN e4m3",) if cudnn else ()
     kinds = ("pytorch",) * len(names)
-    looser = 2.0  # cuDNN's O has eight bits on Hopper: 2^-4 of itself may be missing
+    looser = 2.0  # for all of them, for cuDNN's sake: its O has eight bits on Hopper, 2^-4 of itself may be missing
     of_O = 64  # its scale; the largest V is 448 / 64
 
     def __init__(self, bench, n):
