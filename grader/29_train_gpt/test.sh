@@ -92,9 +92,10 @@ on_two() {
 }
 expect "train: what one GPU began goes on with two" on_two
 
-# ranks_of PID: the processes that it watches
+# ranks_of PID: the processes that it watches. sed goes on where a file ends meanwhile (awk does
+# not), and not every kernel has /proc/PID/task/PID/children.
 ranks_of() {
-    tr ' ' '\n' <"/proc/$1/task/$1/children" | sed '/^$/d'
+    sed -n "s/^\([0-9]*\) (.*) [A-Z] $1 .*/\1/p" /proc/[0-9]*/stat 2>/dev/null
 }
 # A process is killed while the others wait for it.
 killed() {
@@ -104,6 +105,7 @@ killed() {
     watcher=$!
     while ! grep -q '^ *1 ' "$dir/said" && kill -0 $watcher; do sleep 0.1; done
     ranks=$(ranks_of $watcher)
+    [ -n "$ranks" ] || { cat "$dir/said"; kill $watcher; return 1; }
     kill -KILL "${ranks##*
 }"
     wait $watcher
