@@ -1,3 +1,6 @@
-"""peers.py: PyTorch's and Triton's attention in bf16 (grader/bench/attention_peers.py)."""
+"""peers.py: PyTorch's and Triton's attention in bf16 (grader/bench/attention_peers.py), and FlashAttention-3 where FA3=path
+names the folder that its installed Python module flash_attn_interface lies in. Without FA3 there is no row of it."""
 
-from attention_peers import Forward as Peers  # noqa: F401  # bench/peers.py takes it from here
+from attention_peers import Forward, beside_fa3
+
+Peers = beside_fa3(Forward)

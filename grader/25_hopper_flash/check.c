@@ -504,6 +504,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {
     .name = "25_hopper_flash",
+    .card = "h200",
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .items = items,
     .idea = {.what = "TMA brings the tiles, and wgmma makes both products",

@@ -382,6 +382,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
 
 const struct lesson lesson = {
     .name = "26_hopper_backward",
+    .card = "h200",
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .items = items,
     .idea = {.what = "TMA brings the tiles, and wgmma makes all five products",

@@ -434,6 +434,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {
     .name = "27_low_precision",
+    .card = "h200",
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .items = items,
     .idea = {.what = "TMA brings bytes, and wgmma multiplies them as they are",

@@ -132,6 +132,15 @@ def median_ms(call, runs=5):
     return sorted(times)[runs // 2]
 
 
+def beside_fa3(peers):
+    """The class `peers`, and FlashAttention-3 as its last peer where FA3=path names it."""
+    module = flash_attention_3()
+    if not module:
+        return peers
+    return type("Peers", (peers,), {"fa3": module, "names": (*peers.names, "FlashAttention-3"),
+                                    "kinds": (*peers.kinds, "pytorch")})
+
+
 class Forward:
     names = (*BACKENDS, "Triton")
     kinds = ("pytorch",) * len(BACKENDS) + ("triton",)
@@ -161,10 +170,21 @@ class Forward:
 
     def timed(self, name, layout):
         """A function that does what is timed, its tensors made before."""
+        if name == "FlashAttention-3":
+            inputs = self.rows_of(self.Q, self.K, self.V)
+            return lambda: (self.flash_3(*inputs).transpose(1, 2), None)
         Q, K, V = layout(self.Q), layout(self.K), layout(self.V)
         if name == "Triton":
             return lambda: triton_attention.forward(Q, K, V, self.causal)
         return lambda: (sdpa(BACKENDS[name], Q, K, V, self.causal), None)
+
+    def rows_of(self, *tensors):
+        """As (B, N, H, d), which FlashAttention-3 takes."""
+        return [rows_outside(x).transpose(1, 2).detach() for x in tensors]
+
+    def flash_3(self, Q, K, V):
+        result = self.fa3.flash_attn_func(Q, K, V, causal=self.causal)
+        return result[0] if isinstance(result, tuple) else result  # older versions return LSE, too
 
     def choose(self, name):
         """That function for the faster layout, and the layout's name."""
@@ -216,6 +236,10 @@ class Backward(Forward):
         self.O, self.LSE, self.dO = O, LSE, self.input("dO")
 
     def timed(self, name, layout):
+        if name == "FlashAttention-3":
+            *inputs, dO = self.rows_of(self.Q, self.K, self.V, self.dO)
+            O = self.flash_3(*(x.requires_grad_() for x in inputs))
+            return lambda: [x.transpose(1, 2) for x in torch.autograd.grad(O, inputs, dO, retain_graph=True)]
         if name not in BACKENDS:
             Q, K, V, O, dO = (layout(x) for x in (self.Q, self.K, self.V, self.O, self.dO))
             return lambda: triton_attention.backward(Q, K, V, O, self.LSE, dO, self.causal, "split" in name)

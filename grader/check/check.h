@@ -327,6 +327,7 @@ struct lesson {
     int promises;              // enum promise
     const struct item* items;  // ends with {0}
     struct idea idea;
+    const char* card;  // that a grade without CARD= is of; NULL: CARD_STRICTEST
     bool without_exp;  // nothing in it is an exponential that could leave its range
     // The mistakes that are tried when check_compare() found an output wrong, if check_describe()
     // has described the case: see hypothesis.h. May be NULL.

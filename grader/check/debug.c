@@ -30,10 +30,10 @@ static void keep_case(struct check* c) {
 }
 
 // gdb gets the terminal. Returns its exit status.
-static int run_gdb(const char* program, const struct known_card* card) {
+static int run_gdb(const char* program, char* card) {
     pid_t pid = fork();
     if (pid == 0) {
-        setenv("CUDEV_CARD", card ? card->id : "", 1);
+        putenv(card);
         setenv("CUDEV_WATCH", "check", 1);
         setenv("CUDEV_WORKERS", "1", 1);      // one block after another
         setenv("CUDEV_TIMEOUT", "86400", 1);  // sitting at a breakpoint is not an endless loop
@@ -96,7 +96,7 @@ int command_debug(struct command* command) {
             item_run(&command->session, i, record);
         }
         if (record->visit == VISIT_DONE)
-            return run_gdb(command->options.program, command->options.card);
+            return run_gdb(command->options.program, command->session.card);
     }
     fprintf(stderr, "%s has no case to debug\n", lesson.name);
     return STATUS_NOTHING;

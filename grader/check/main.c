@@ -108,11 +108,17 @@ static void prepare_result(struct command* command) {
     }
 }
 
+// The card that the CPU device poses as.
+static const char* card_of(const struct options* o) {
+    if (o->card) return o->card->id;
+    return lesson.card ? lesson.card : CARD_STRICTEST;
+}
+
 static void prepare_session(struct command* command) {
     struct options* o = &command->options;
     struct session* session = &command->session;
     session->seed = o->seed;
-    snprintf(session->card, sizeof session->card, "CUDEV_CARD=%s", o->card ? o->card->id : "");
+    snprintf(session->card, sizeof session->card, "CUDEV_CARD=%s", card_of(o));
     session->seconds = o->seconds > 0 ? o->seconds
                        : session->gpu ? CASE_SECONDS_GPU  // starting CUDA takes its time
                                       : CASE_SECONDS;

@@ -1,12 +1,12 @@
 // through_shared.cu: P and dS go through shared memory that is the warp's own, on their way from
-// one product to the next; blocks of 128 rows and tiles of 64, from the last one to the first.
+// one product to the next; blocks and tiles of 64 rows, from the last one to the first.
 #include "flash_backward_split.h"
 
 #include <math.h>
 
 #include "tile.h"
 
-#define WARPS 8
+#define WARPS 4
 #define ROWS 16               // of a warp
 #define BLOCK (WARPS * ROWS)  // rows that a block owns
 #define TILE 64               // rows of a tile that it walks over

@@ -28,6 +28,10 @@ enum {
 // All of them; the last one has no id.
 extern const struct known_card cards[];
 
+// Of these the one with the least shared memory, threads and blocks on a multiprocessor: what runs
+// there runs on all of them.
+#define CARD_STRICTEST "rtx3090"
+
 // The card of this id; the first one for NULL or ""; NULL if there is none.
 const struct known_card* card_named(const char* id);
 
