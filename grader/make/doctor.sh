@@ -200,7 +200,7 @@ runs() {
 }
 card_part() {
     [ -n "$facts" ] || return
-    section "Cards that the CPU device can pose as (make grade CARD=name; without it the first)"
+    section "Cards that the CPU device can pose as (make grade CARD=name; without it rtx3090, the strictest; h200 in lessons 09, 24 to 27)"
     printf '%s\n' "$facts" | awk -F '\t' '$1 == "card"' | while IFS="$(printf '\t')" read -r _ id capability has; do
         row ok "$id" "$has: $(runs "$capability")"
     done

@@ -1,7 +1,7 @@
 #!/bin/sh
 # kernel.sh: grades one kernel on several seeds and says whether it did what it must.
 # usage: kernel.sh LESSON FILE stub|right|naive|step|wrong[:CARD] SEEDS [KEY [LEVEL]]
-# Without LEVEL it is graded at the strongest isolation level; without CARD on the first card.
+# Without LEVEL it is graded at the strongest isolation level; without CARD on the lesson's card.
 #   stub   scores exactly 0, and nothing is a grader error
 #   right  scores full marks
 #   step   fails nothing but what the lesson's costs are about, and scores what its row in

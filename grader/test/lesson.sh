@@ -93,16 +93,17 @@ fi
 # Our own kernels run hundreds of times, at the quickest isolation level. The exploits test the
 # other levels.
 quickest=$("$build/doctor" | awk '/^(bubblewrap|userid|limits)\tyes/ { level = $1 } END { print level }')
-few=1 some=2 cards=rtx3090
+few=1 some=2 cards=h200
 [ -z "${SAMPLE:-}" ] || some=1
-[ -z "${SOAK:-}" ] || few=20 some=100 cards=$("$build/doctor" | awk -F '\t' '$1 == "card" { print $2 }' | tail -n +2)
+[ -z "${SOAK:-}" ] || few=20 some=100 cards=$("$build/doctor" | awk -F '\t' '$1 == "card" { print $2 }')
 # What is for Hopper GPUs alone has no other cards.
 ! grep -qs '"hopper\.h"' "$solution" || cards=h100
+[ "$cards" != h200 ] || ! grep -qs '\.card = "h200"' "grader/$lesson/check.c" || cards=rtx3090
 {
     echo "$stub stub 1"
     echo "$solution right $few"
-    # A grade is of the first card. On others the solution must be as good: the launcher chooses by
-    # their limits. An RTX 3090's are the strictest.
+    # A grade is of the lesson's card, mostly the strictest. On others the solution must be as good:
+    # the launcher chooses by their limits.
     [ "$ending" != cu ] || echo "$cards" | sed "s|.*|$solution right:& 1 $quickest|"
     [ "$naive" = - ] || echo "$naive naive $few $quickest"
     kernels "solutions/$lesson/steps" | grep -vxF "$naive" | sample steps 4 | sed "s/\$/ step $few $quickest/"

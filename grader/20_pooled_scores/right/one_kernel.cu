@@ -15,9 +15,14 @@ typedef forward_tiles<128, MAX_POOL, 64, 4, 0, 1> tiles_128;
 
 // ---- GPU kernel --------------------------------------------------------------------------
 
+// The sums of P take the place of K[1] and V, and of what follows them. So d = 128 needs less than
+// 99 KB.
 template <class T> struct pool_smem {
-    struct buffers<T> tiles;
-    float P[T::BLOCK_Q][T::BLOCK_K + 3];
+    typedef float sums[T::BLOCK_Q][T::BLOCK_K + 3];
+    union {
+        struct buffers<T> tiles;
+        unsigned char all[sizeof(bf16) * (T::BLOCK_Q + T::BLOCK_K) * T::d + sizeof(sums)];
+    };
 };
 
 __host__ __device__ __forceinline__ int pools_in(int size, int pool) {
@@ -31,6 +36,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     extern __shared__ uint4 memory[];
     struct pool_smem<T>& shared = *(struct pool_smem<T>*)memory;
     struct buffers<T>& smem = shared.tiles;
+    typename pool_smem<T>::sums& P_smem = *(typename pool_smem<T>::sums*)smem.K[1];
     int pools_q = pools_in(T::BLOCK_Q, pool), pools = pools_in(T::BLOCK_K, pool);
     int block;
     int head = pick_work(&block, all_heads.causal);
@@ -98,15 +104,15 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
                         if (j < n_keys && first_key + j < warp.visible[r][i / 2]) sum[r][n][i] += P;
                     }
         }
-        __syncthreads();  // the sums of the round before are read before these take their place
+        __syncthreads();  // O, or the sums before these, are read before these take their place
 #pragma unroll
         for (int r = 0; r < T::GROUPS; r++)
 #pragma unroll
             for (int n = 0; n < T::BLOCK_K / 8; n++)
 #pragma unroll
                 for (int i = 0; i < 4; i++)
-                    shared.P[warp_row + 16 * r + threadIdx.x % 32 / 4 + i / 2 * 8]
-                            [8 * n + threadIdx.x % 4 * 2 + i % 2] = sum[r][n][i];
+                    P_smem[warp_row + 16 * r + threadIdx.x % 32 / 4 + i / 2 * 8]
+                          [8 * n + threadIdx.x % 4 * 2 + i % 2] = sum[r][n][i];
         __syncthreads();  // P is written before it is added up
         for (int e = threadIdx.x; e < pools_q * pools; e += T::THREADS) {
             int I = e / pools, J = e % pools;
@@ -116,7 +122,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
             float total = 0.0f;
             for (int n = 0; n < rows; n++) {
                 float w = 0.0f;
-                for (int k = 0; k < part; k++) w += shared.P[I * pool + n][J * part + k];
+                for (int k = 0; k < part; k++) w += P_smem[I * pool + n][J * part + k];
                 total += w;
             }
             R[I * n_J + first_J + J] = total / (float)(rows * columns);
