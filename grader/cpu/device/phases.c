@@ -51,6 +51,9 @@ static void report_bytes(struct worker* w, const struct mbarrier* b, long long l
                        b->announced.line ? "" : ": mbarrier_arrive_expect() was not called");
     if (b->announced.line)
         cudev_report_add("  announced at %s:%d\n", b->announced.file, b->announced.line);
+    else if (b->arrived.line)
+        cudev_report_add("  the last to arrive: %s at %s:%d\n", b->arrived.what, b->arrived.file,
+                         b->arrived.line);
     end_report(w, "mbarrier_arrive_expect() names the bytes of all boxes of the phase: a box lands "
                   "whole, also at the edge of the tensor");
 }
