@@ -115,7 +115,14 @@ static enum cause from_unwritten(const struct batch* b) {
     return CAUSE_never_written;
 }
 
-// Rows that are lost: where exp leaves its range.
+static bool has_nan(const struct batch* b, int64_t row) {
+    for (int64_t j = 0; j < b->cols; j++)
+        if (isnan(got_of(b, row)[j])) return true;
+    return false;
+}
+
+// Rows that are lost: where exp leaves its range. An infinite exp times 1 / l is NaN: where all is
+// 0, it was l that was 0.
 static enum cause from_lost(const struct batch* b) {
     bool large = false, low = true, right = false;
     for (int64_t row = 0; row < b->rows; row++) {
@@ -125,7 +132,7 @@ static enum cause from_lost(const struct batch* b) {
         } else if (!row_lost(b, row)) {
             return CAUSE_NONE;
         } else {
-            large |= m > 80.0;
+            large |= m > 80.0 && has_nan(b, row);
             low &= m < -80.0;
         }
     }
@@ -145,6 +152,45 @@ static bool from_next(const struct batch* b, int64_t row, double m, double extra
         if (near(sum, extra, share)) return true;
     }
     return extra == 0;
+}
+
+// In l the elements from `first` on count more than once: threads go on by fewer elements than
+// there are threads. Those before them are in registers. possible[]: with which variants, so far.
+static bool is_counted_again(const struct batch* b, int64_t row, int64_t first, double l_got,
+                             double share, bool possible[COUNTED_AGAIN]) {
+    const double *x = batch_row(b, row), m = row_max(x, b->cols);
+    bool any = false;
+    for (int v = 0; v < COUNTED_AGAIN; v++) {
+        double l = 0;
+        for (int64_t j = 0; j < b->cols && possible[v]; j++)
+            l += (double)(j < first ? 1 : counted_times(v, j - first)) * exp(x[j] - m);
+        possible[v] = possible[v] && near(l, l_got, share);
+        any |= possible[v];
+    }
+    return any;
+}
+
+// Is that so in all rows, which are off by one factor each? A row's first element in registers
+// stands at a multiple of LINE elements in memory.
+static bool are_counted_again(const struct batch* b) {
+    enum { LINE = 32, WIDTH = 43 * 512 };
+    bool any = false;
+    for (int in_registers = 0; in_registers < 2 && !any; in_registers++) {
+        bool possible[COUNTED_AGAIN];
+        for (int v = 0; v < COUNTED_AGAIN; v++) possible[v] = true;
+        any = true;
+        for (int64_t row = 0; row < b->rows && any; row++) {
+            const double* x = batch_row(b, row);
+            const int64_t shift = (b->first_out + row * b->stride_out) % LINE;
+            const double m = row_max(x, b->cols), l = row_sum_exp(x, b->cols, m);
+            int64_t at = 0;
+            while (x[at] != m) at++;
+            const double l_got = l * want_of(b, row)[at] / got_of(b, row)[at];
+            any = isfinite(l_got) && l_got > 1.001 * l &&
+                  is_counted_again(b, row, in_registers ? WIDTH - shift : 0, l_got, 1e-3, possible);
+        }
+    }
+    return any;
 }
 
 // Every row is off by one factor: l is wrong. By what? Lost rows say little, the last one may have
@@ -181,12 +227,48 @@ static enum cause from_ratio(const struct batch* b) {
         next &= row < b->rows - 1 && extra > 0 && from_next(b, row, m, extra, share);
     }
     if (measured == 0) return CAUSE_NONE;
+    if (are_counted_again(b)) return CAUSE_counted_again;
     if (next || zeros) return CAUSE_inner_tail;
     if (lost) return CAUSE_NONE;
     if (same) return CAUSE_epsilon_added;
     if (small) return CAUSE_low_precision;
     if (undivided) return CAUSE_not_divided;
     return less ? CAUSE_merge_lost : CAUSE_NONE;
+}
+
+// A wide row is made in two parts, of which one is wrong: its elements up to some column are off by
+// one factor, those behind it by another. Are they in all rows?
+static bool in_parts(const struct batch* b, int64_t row, double* first, double* last) {
+    const double *want = want_of(b, row), *got = got_of(b, row), slack = 4 * relative_of(b);
+    int64_t j = 0, end = b->cols;
+    while (j < end && want[j] < 1e-30) j++;
+    while (end > j && want[end - 1] < 1e-30) end--;
+    if (end - j < 2) return false;
+    *first = got[j] / want[j];
+    *last = got[end - 1] / want[end - 1];
+    while (j < end && near(got[j], *first * want[j], slack)) j++;
+    while (j < end && near(got[j], *last * want[j], slack)) j++;
+    return j == end && *first > 0 && *last > 0 && !near(*first, *last, 0.01);
+}
+
+// Then one part is not divided by l; or the maximum is subtracted in one alone.
+static enum cause from_parts(const struct batch* b) {
+    bool undivided = true, unshifted = true;
+    int64_t measured = 0;
+    for (int64_t row = 0; row < b->rows; row++) {
+        const double* x = batch_row(b, row);
+        const double m = row_max(x, b->cols);
+        double first, last;
+        if (m == -INFINITY || row_lost(b, row)) continue;
+        if (!in_parts(b, row, &first, &last)) return CAUSE_NONE;
+        const double l = row_sum_exp(x, b->cols, m), times = first / last;
+        undivided &= (near(first, 1, 0.01) && near(last, l, 0.01)) ||
+                     (near(last, 1, 0.01) && near(first, l, 0.01));
+        unshifted &= near(times, exp(m), 0.01) || near(times, exp(-m), 0.01);
+        measured++;
+    }
+    if (measured == 0 || undivided == unshifted) return CAUSE_NONE;
+    return undivided ? CAUSE_not_divided : CAUSE_overflow;
 }
 
 // Are all elements of a thread, or of a warp, off by one factor of their own? `threads` share a
@@ -243,6 +325,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     enum cause cause = from_unwritten(b);
     if (!cause) cause = from_lost(b);
     if (!cause) cause = from_ratio(b);
+    if (!cause) cause = from_parts(b);
     return cause ? cause : from_groups(b);
 }
 

@@ -145,6 +145,16 @@ static struct pair rest_low(const struct batch* b, int64_t row, int variant) {
                    row_sum_exp(batch_row(b, row), b->cols, m) + (double)pad * exp(t->got[i] - m));
 }
 
+// Threads go on by fewer elements than there are threads.
+static struct pair counted_again(const struct batch* b, int64_t row, int variant) {
+    const struct pair p = pair_wanted(b, row);
+    double l = 0;
+    if (p.number[0] == -INFINITY) return p;
+    for (int64_t j = 0; j < b->cols; j++)
+        l += (double)counted_times(variant, j) * exp(batch_row(b, row)[j] - p.number[0]);
+    return written(p.number[0], l);
+}
+
 // States are merged that are in the sum already.
 static struct pair merged_twice(const struct batch* b, int64_t row, int variant) {
     const struct pair p = pair_wanted(b, row);
@@ -214,6 +224,7 @@ static const struct hypothesis mistakes[] = {
     PAIR(other_operation, OPERATIONS, other_operation),
     PAIR(max_init, 1, max_started),
     PAIR(sum_init, 11, sum_started),
+    PAIR(counted_again, COUNTED_AGAIN, counted_again),
     PAIR(inner_tail, 15, rest_dropped),
     PAIR(inner_tail, 15, rest_from_next),
     PAIR(inner_tail, 15, rest_zero),

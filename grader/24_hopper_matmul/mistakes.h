@@ -41,6 +41,22 @@ static double A_half_steps(const struct product* p, struct term at) {
     return in_tile(&p->A, at.i, k) * in_tile(&p->B, at.k, at.j);
 }
 
+// Where m or n runs fastest, a step begins 32 bytes behind the one before, not 16 rows: the same 16
+// of k again, of columns that are 16 further, and behind a row's end of the next row.
+static double A_step_in_row(const struct product* p, struct term at) {
+    if (!p->transpose_A) return right_term(p, at);
+    const int64_t k = at.k % A_PANEL, to = at.i % A_PANEL + k / 16 * 16;
+    return in_tile(&p->A, at.i - at.i % A_PANEL + to % A_PANEL, at.k - k + k % 16 + to / A_PANEL) *
+           in_tile(&p->B, at.k, at.j);
+}
+
+static double B_step_in_row(const struct product* p, struct term at) {
+    if (p->transpose_B) return right_term(p, at);
+    const int64_t k = at.k % A_PANEL, to = at.j % A_PANEL + k / 16 * 16;
+    return in_tile(&p->A, at.i, at.k) *
+           in_tile(&p->B, at.k - k + k % 16 + to / A_PANEL, at.j - at.j % A_PANEL + to % A_PANEL);
+}
+
 // All rows of A, or columns of B, of a tile are those of its first 64.
 static double A_first_rows(const struct product* p, struct term at) {
     int64_t row = at.i - at.i % (2 * A_PANEL) + at.i % A_PANEL;
@@ -209,6 +225,8 @@ static const struct hypothesis others[] = {
     SUM(tile_skipped, 1, A_first_step, of_panels),
     SUM(tile_skipped, 1, B_first_step, of_panels),
     SUM(tile_twice, 1, A_half_steps, of_panels),
+    SUM(descriptor_step, 1, A_step_in_row, of_panels),
+    SUM(descriptor_step, 1, B_step_in_row, of_panels),
     SUM(fragment_order, 1, A_first_rows, all_terms),
     SUM(fragment_order, 2, B_first_columns, of_wide_tiles),
     SUM(stride_ignored, 3, A_row_length, of_strides),

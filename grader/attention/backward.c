@@ -45,8 +45,10 @@ struct loop {
 static struct loop loop_of(const struct problem* p, const struct backward* w, int64_t j) {
     int64_t T = w->tile, key = j / w->keys_tile * w->keys_tile;
     int64_t first = key - w->shift, last = first + w->keys_tile - 1;  // see the first key; the last
+    const int64_t last_key = (key + w->keys_tile < p->N_k ? last : p->N_k - 1 - w->shift);
     struct loop l = {0, 0};
     if (p->causal && first > 0) l.start = first / T * T;
+    if (p->causal && w->flaw.late_start) l.start = (last_key > 0 ? last_key : 0) / T * T;
     if (p->causal && last > 0) l.full_start = CEIL_DIV(last, T) * T;
     if (key + w->keys_tile > p->N_k) l.full_start = CEIL_DIV(p->N_q, T) * T;
     return l;
@@ -81,6 +83,7 @@ static int times_in_loop(const struct problem* p, const struct backward* w, int6
     if (f->short_keys_lost && j >= p->N_k / w->keys_tile * w->keys_tile) return 0;
     if (!is_active(w->blocks, b, h, i, j) || is_hidden(p, w, i, j)) return 0;
     struct loop l = loop_of(p, w, j);
+    if (f->late_start && i < l.start) return 0;
     bool at_start = i >= l.start && i < l.start + w->tile && i < l.full_start;
     bool at_full_start = i >= l.full_start && i < l.full_start + w->tile;
     if (f->part_lacks_first) {
@@ -151,6 +154,7 @@ static const double* read_row(const struct head* t, const double* const* value, 
 // have different orders.
 static double delta_of(const struct head* t, int64_t i) {
     const struct backward* w = t->w;
+    const double more = w->added ? w->added[place_in(t->p, ARRAY_LSE, t->b, t->h, i)] : 0;
     int64_t h = w->flaw.first_delta ? t->h / t->p->group * t->p->group : t->h;
     if (w->flaw.delta_rows && i / w->flaw.delta_rows % 2) i -= w->flaw.delta_rows;
     const double* O = w->value[ARRAY_O] + place(w->stride[ARRAY_O], t->b, h, i);
@@ -158,7 +162,7 @@ static double delta_of(const struct head* t, int64_t i) {
     double delta = 0;
     int64_t columns = w->flaw.delta_columns ? w->flaw.delta_columns : t->p->d;
     for (int64_t x = columns - 1; x >= 0; x--) delta = op(t, delta + term(t, dO[x] * O[x]));
-    return delta;
+    return w->added ? op(t, delta + more) : delta;
 }
 
 static double scale_of(const struct problem* p, int scale) {
@@ -411,14 +415,21 @@ static int64_t key_head_of(const struct head* t, int64_t h) {
     return h / (t->w->flaw.by_key_heads ? p->H / p->group : p->group);
 }
 
-// The sums of all query heads that use key head g of batch b.
+// Does query head h add to key head g?
+static bool adds_to(const struct head* t, int64_t h, int64_t g) {
+    if (t->w->flaw.summed == FROM_KEY_HEAD) return h >= g && h < g + t->p->group;
+    return key_head_of(t, h) == g;
+}
+
+// The sums of all query heads that use key head g of batch b. Counted from the first batch on, as a
+// key head is, a query head of a later batch is one of another.
 static void compute_group(struct head* t, int64_t b, int64_t g) {
     const struct problem* p = t->p;
     size_t bytes = (size_t)(p->N_k * p->d) * sizeof(double);
     double *dK = t->dK, *dV = t->dV;
     t->anything = false;
     for (int64_t h = 0, first = true; h < p->H; h++) {
-        if (key_head_of(t, h) != g) continue;
+        if (!adds_to(t, h, g)) continue;
         if (t->w->flaw.summed == FIRST_HEADS && h % p->group >= t->w->flaw.first_heads)
             t->dK = t->dV = NULL;
         if (t->dK && (first || t->w->flaw.summed == LAST_HEAD)) memset(t->dK, 0, bytes);
@@ -427,6 +438,7 @@ static void compute_group(struct head* t, int64_t b, int64_t g) {
         t->b = b, t->h = h, t->g = g;
         compute_head(t);
     }
+    t->anything |= t->w->flaw.summed == FROM_KEY_HEAD && b > 0;
     t->dK = dK, t->dV = dV;
 }
 

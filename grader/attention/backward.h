@@ -54,6 +54,7 @@ struct backward_flaw {
     bool short_keys_lost;                          // keys in a tile that is not full do not count
     enum count { ONCE, SKIPPED, TWICE } at_start;  // the first tile that sees a key of the tile
     enum count at_full_start;                      // the first tile that sees all of them
+    bool late_start;        // it begins with the first tile that sees the last key of the tile
     bool part_lacks_first;  // the first tile of each part of the main loop does not count
     // the last tile of queries
     enum { LAST_ONCE, SHORT_LAST_SKIPPED, FULL_LAST_SKIPPED, LAST_TILE_TWICE } last;
@@ -61,9 +62,15 @@ struct backward_flaw {
     // Heads that share keys.
     bool interleaved;   // query head h takes key head h % (H / group)
     bool by_key_heads;  // ... h / (H / group)
-    enum { ALL_HEADS, LAST_HEAD, FIRST_HEADS, MEAN_OF_HEADS } summed;  // of a group, in dK and dV
-    int64_t first_heads;                                               // how many
-    bool first_delta;  // delta is that of the group's first head
+    enum {
+        ALL_HEADS,
+        LAST_HEAD,
+        FIRST_HEADS,
+        MEAN_OF_HEADS,
+        FROM_KEY_HEAD     // as many as a group has, from the query head of the key head's number on
+    } summed;             // of a group, in dK and dV
+    int64_t first_heads;  // how many
+    bool first_delta;     // delta is that of the group's first head
 };
 
 // One way to compute the gradients. backward_right() returns the right way; a mistake changes a
@@ -80,6 +87,7 @@ struct backward {
     const double* value[INPUTS];  // as the products for S and dP read them; O is for delta
     const double* again[INPUTS];  // Q, K and dO, as the products with dS and P read them
     const double* dO_of_delta;
+    const double* added;  // to the delta of each query, counted like LSE; NULL: nothing
     enum taken P_of_dV, dS_of_dK, dS_of_dQ;  // how P^T, dS^T and dS are read by these products
     bool zeros_outside;                      // of P and dS there is nothing but zeros elsewhere
     enum taken stored;                       // how dQ, dK and dV are stored

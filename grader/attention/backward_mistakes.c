@@ -130,6 +130,7 @@ static bool first_heads(const struct suspect* s, const struct hypothesis* h, int
 static const struct hypothesis in_groups[] = {
     {CAUSE_head_mapping, FLAW(.interleaved = true)},
     {CAUSE_head_mapping, FLAW(.by_key_heads = true)},
+    {CAUSE_head_mapping, FLAW(.summed = FROM_KEY_HEAD)},
     {CAUSE_group_not_summed, FLAW(.summed = LAST_HEAD)},
     {CAUSE_group_not_summed, first_heads, .variants = 6},
     {CAUSE_group_not_summed, FLAW(.summed = MEAN_OF_HEADS)},
@@ -225,6 +226,7 @@ static const struct hypothesis in_tiles[] = {
     {CAUSE_tile_skipped, IN_TILES(.at_full_start = SKIPPED)},
     {CAUSE_tile_twice, IN_TILES(.at_full_start = TWICE)},
     {CAUSE_tile_skipped, IN_TILES(.part_lacks_first = true)},
+    {CAUSE_tile_skipped, IN_TILES(.late_start = true)},
     {0},
 };
 
@@ -381,6 +383,54 @@ static bool is_off_by_a_factor(const struct suspect* s) {
     return true;
 }
 
+// dQ of query i with another delta_i is off by a multiple of sum_j P_ij K_jx. Finds what has to be
+// added to each delta, from dQ, its right numbers, and those with a delta that is 1 larger. False
+// if the errors are no such multiples, or some are and are small: rounding gives these, too.
+static bool find_added(const struct problem* p, const double* right, const double* larger,
+                       double* added) {
+    enum { FEWEST = 4 };  // queries in which it shows
+    const struct tensor* dQ = p->array[ARRAY_dQ].tensor;
+    const double *O = p->array[ARRAY_O].tensor->value, *dO = p->array[ARRAY_dO].tensor->value;
+    int64_t shown = 0;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t first = place_in(p, ARRAY_dQ, b, h, i), to = place_in(p, ARRAY_LSE, b, h, i);
+        const double *o = O + place_in(p, ARRAY_O, b, h, i),
+                     *g = dO + place_in(p, ARRAY_dO, b, h, i);
+        double both = 0, square = 0, error = 0, size = 0, terms = 0;
+        for (int64_t x = 0; x < p->d; x++) {
+            const double got = dQ->got[first + x], off = got - right[first + x];
+            const double by_1 = larger[first + x] - right[first + x];
+            both += off * by_1, square += by_1 * by_1, error += off * off;
+            size += got * got + right[first + x] * right[first + x];
+            terms += fabs(o[x] * g[x]);
+        }
+        added[to] = square > 0 ? both / square : 0;
+        if (!(error > 0x1p-12 * size)) continue;
+        if (!(error - added[to] * both <= error / 64)) return false;
+        shown += fabs(added[to]) > terms / 32;
+    }
+    return shown >= FEWEST;
+}
+
+// delta is another number than the sum, in whatever way: it is found, and gives this gradient.
+static bool is_other_delta(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *dQ = p->array[ARRAY_dQ].tensor, *LSE = p->array[ARRAY_LSE].tensor;
+    if (s->tensor == p->array[ARRAY_dV].tensor || backward_count_nonfinite(dQ) > 0) return false;
+    const int64_t most = dQ->count > s->tensor->count ? dQ->count : s->tensor->count;
+    double* added = check_allocate(p->check, LSE->count + 2 * most, sizeof *added);
+    double *right = added + LSE->count, *larger = right + most;
+    struct backward w = backward_right(p);
+    backward(p, &w, false, (double* const[GRADIENTS]){right});
+    for (int64_t e = 0; e < LSE->count; e++) added[e] = 1;
+    w.added = added;
+    backward(p, &w, false, (double* const[GRADIENTS]){larger});
+    const bool found = find_added(p, right, larger, added) && backward_guess(s, &w, right) &&
+                       hypothesis_fit(s->tensor, right, s->budget, s->slack) == FIT_SHOWN;
+    free(added);
+    return found;
+}
+
 enum cause backward_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = backward_suspect(c, t, budget);
     bool zeros = backward_is_zero(t), finite = backward_count_nonfinite(t) == 0;
@@ -394,6 +444,7 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     if (!cause && finite) cause = hypothesis_search(&s, in_sizes);
     if (!cause) cause = explain_places(&s);
     if (!cause && !zeros && finite) cause = backward_explain_operands(&s);
+    if (!cause && !zeros && finite && is_other_delta(&s)) return CAUSE_delta;
     if (!cause) cause = explain_nonfinite(&s);
     if (!cause && (is_rounding(&s) || is_off_by_a_factor(&s))) return CAUSE_low_precision;
     return cause;

@@ -134,11 +134,11 @@ static bool flawed_at_diagonal(const struct suspect* s, const struct hypothesis*
 
 static const struct backward_flaw unmasked_tiles[] = {{.mask = MASK_TILES},
                                                       {.mask = MASK_NOT_IN_LAST}};
-static const struct backward_flaw lost_tiles[] = {{.at_start = SKIPPED}};
+static const struct backward_flaw lost_tiles[] = {{.at_start = SKIPPED}, {.late_start = true}};
 
 static const struct hypothesis in_diagonal[] = {
     {CAUSE_diagonal_unmasked, flawed_at_diagonal, 32, unmasked_tiles},
-    {CAUSE_tile_skipped, flawed_at_diagonal, 16, lost_tiles},
+    {CAUSE_tile_skipped, flawed_at_diagonal, 32, lost_tiles},
     {0}};
 
 // ---- all -----------------------------------------------------------------------------------

@@ -34,14 +34,17 @@ struct forward_mistake {
         ONE_KEY_MORE,         // each row sees a key too many, if a tile that is loaded has it
         LAST_TILE_DROPPED,    // the sweep of a block ends with its last whole tile
         END_OF_FIRST_ROW,     // it ends with the tile of the last key that its first row sees
+        ONE_TILE_IN_PART_2,   // it ends a tile behind the last whole tile that the first row sees
         DIAGONAL_UNMASKED,    // tiles up to the last whole tile of the last row are not masked
         END_UNMASKED,         // the mask is applied to no tile that is loaded
         PART_1_LOST,          // only the tiles from full_end on count
+        PARTS_OVERLAP,        // full_end is no whole number of tiles: part 1 ends behind it
         MASKED_COUNT,         // masked keys count with the score `masked`
         MASKED_COUNT_TO_N_K,  // MASKED_COUNT, without skipping tiles
         MASKED_IN_MAXIMUM,    // masked keys have no weight, but count for the maximum
         MASK_BY_COLUMN,       // the mask takes a key's number in its tile for the key
         MASK_BY_ROW,          // it takes a query's number in its tile for the query
+        SEEN_BY_PACKED_ROW,   // each row sees what a query of its packed number would, if loaded
     } flaw;
     double masked;
 
@@ -49,6 +52,9 @@ struct forward_mistake {
     // of the key's number, or the key that of the query's.
     int64_t square;
     bool query_of_key, key_of_query;
+    // In squares of so many rows and columns of an array, row and column are exchanged: 1 <<
+    // ARRAY_Q and so on.
+    unsigned turned;
 
     // How query heads that share keys, and the rows of a packed tile, are numbered (lesson 17).
     enum {
@@ -59,7 +65,9 @@ struct forward_mistake {
         HEADS_FIRST,      // row r is query r % N_q, and r / group for the mask
         QUERIES_FIRST,    // row r is query r / group, and r % N_q for the mask
         ROWS_UP_TO_N_Q,   // packed rows from N_q on are zeros
+        HEADS_FROM_KEY,   // a group's heads begin at the number of the key head
     } grouping;
+    int64_t taken_head;  // HEADS_FROM_KEY: of keys, by the row that is simulated
 
     // The online softmax, in tiles of so many keys (lesson 12). All zero in `online` is right.
     int64_t tile;
@@ -76,6 +84,7 @@ struct forward_mistake {
         bool P_before;            // P is relative to the maximum before the tile
         bool l_late;              // l gets the sum of a tile in the next one
         enum { ONCE_EACH, FIRST_AGAIN, LAST_AGAIN, FIRST_LOST } tiles;
+        enum { ALL_KEYS, WITHOUT_FIRST, WITHOUT_LAST } keys;  // of each tile that are summed
         // by exp; CONSTANT is the first m
         enum { LARGEST, CONSTANT, FIRST_SCORE, SMALLEST } subtracted;
         enum { AT_END, NEVER, IN_LOOP, IN_LOOP_AND_AT_END } divided;

@@ -33,7 +33,19 @@ static int64_t query_row(const struct problem* p, const struct view* v, int64_t 
 
 // Which head of K and V query head h takes.
 static int64_t key_head(const struct problem* p, const struct forward_mistake* w, int64_t h) {
+    if (w->grouping == HEADS_FROM_KEY) return w->taken_head;
     return w->grouping == INTERLEAVED ? h % (p->H / p->group) : h / p->group;
+}
+
+// HEADS_FROM_KEY, heads counted over all batches: which key heads make query head h of batch b? The
+// number of them; *one is one.
+static int64_t makers_of(const struct problem* p, int64_t b, int64_t h, int64_t* one) {
+    int64_t makers = 0;
+    for (int64_t k = 0; k < p->B * (p->H / p->group); k++) {
+        const int64_t n = b * p->H + h - k;
+        if (n >= 0 && n < p->group) *one = k, makers++;
+    }
+    return makers;
 }
 
 // True if some packed row of a kernel with this mistake is query i of head h.
@@ -62,6 +74,7 @@ static int64_t masked_as(const struct problem* p, const struct forward_mistake* 
 // says; the mask is applied from `unmasked` on.
 struct range {
     int64_t first, visible, loaded, unmasked;
+    int64_t again, again_end;  // keys that count twice
 };
 
 static int64_t seen_by(const struct forward_mistake* w, int64_t i) {
@@ -93,6 +106,10 @@ static struct range range_of(const struct problem* p, const struct forward_mista
         if (visible > round_up(seen_by(w, first_row), w->block_k))
             visible = round_up(seen_by(w, first_row), w->block_k);
         break;
+    case ONE_TILE_IN_PART_2:
+        if (visible > (seen_by(w, first_row) / w->block_k + 1) * w->block_k)
+            visible = (seen_by(w, first_row) / w->block_k + 1) * w->block_k;
+        break;
     case DIAGONAL_UNMASKED:
         if (visible < whole) visible = whole;
         break;
@@ -101,27 +118,53 @@ static struct range range_of(const struct problem* p, const struct forward_mista
         break;
     case PART_1_LOST: {
         int64_t full_end = seen_by(w, first_row) / w->block_k * w->block_k;
-        return (struct range){full_end < end ? full_end : 0, visible, visible, 0};  // or no part 2
+        return (struct range){.first = full_end < end ? full_end : 0,  // or no part 2
+                              .visible = visible,
+                              .loaded = visible};
     }
+    case PARTS_OVERLAP: {
+        const int64_t full_end = seen_by(w, first_row), part_1 = round_up(full_end, w->block_k);
+        const int64_t twice = visible < part_1 ? visible : part_1;
+        if (visible < part_1) visible = part_1;
+        return (struct range){0, visible, visible, 0, full_end, twice};
+    }
+    case SEEN_BY_PACKED_ROW:
+        visible = seen_by(w, row);
+        if (visible > round_up(end, w->block_k)) visible = round_up(end, w->block_k);
+        break;
     case MASK_BY_COLUMN:
     case MASK_BY_ROW: {
         const int64_t full_end = seen_by(w, first_row) / w->block_k * w->block_k;
         if (w->flaw == MASK_BY_ROW) visible = seen_by(w, i - first_row);
         if (w->flaw == MASK_BY_ROW && visible < full_end) visible = full_end;
-        return (struct range){0, visible, round_up(end, w->block_k), full_end};
+        return (struct range){
+            .visible = visible, .loaded = round_up(end, w->block_k), .unmasked = full_end};
     }
     case MASKED_COUNT:
     case MASKED_IN_MAXIMUM:
-        return (struct range){0, visible, round_up(end, w->block_k), 0};
+        return (struct range){.visible = visible, .loaded = round_up(end, w->block_k)};
     case MASKED_COUNT_TO_N_K:
-        return (struct range){0, visible, round_up(p->N_k, w->block_k), 0};
+        return (struct range){.visible = visible, .loaded = round_up(p->N_k, w->block_k)};
     }
-    return (struct range){0, visible, visible, 0};
+    return (struct range){.visible = visible, .loaded = visible};
 }
 
 // Of `index`, the number in its square is that of `other` in another square.
 static int64_t in_square(int64_t index, int64_t other, int64_t square) {
     return index - index % square + other % square;
+}
+
+// Element (n, x) of an array whose squares may be turned; 0 in rows that do not exist.
+static double turned(const struct problem* p, const struct forward_mistake* w, enum which a,
+                     int64_t b, int64_t h, int64_t n, int64_t x) {
+    const struct view* v = &w->view[a];
+    if (w->turned >> a & 1) {
+        const int64_t row = in_square(n, x, w->square), column = in_square(x, n, w->square);
+        n = row, x = column;
+    }
+    if (n >= rows_of(p, a) || x >= p->d) return 0;
+    return v->value[x + (is_of_keys(a) ? place(v->stride, b, key_head(p, w, h), n)
+                                       : query_row(p, v, b, h, n))];
 }
 
 // S of query i and key j, not scaled.
@@ -134,6 +177,11 @@ static double product(const struct problem* p, const struct forward_mistake* w, 
     const double* q = Q->value + query_row(p, Q, b, h, query);
     const double* k = K->value + place(K->stride, b, key_head(p, w, h), key);
     double sum = 0;
+    if (w->turned) {
+        for (int64_t x = 0; x < w->columns; x++)
+            sum += turned(p, w, ARRAY_Q, b, h, query, x) * turned(p, w, ARRAY_K, b, h, key, x);
+        return sum;
+    }
     for (int64_t x = 0; x < w->columns; x++)
         sum += w->online.half_products ? dtype_round(F16, q[x] * k[x]) : q[x] * k[x];
     return sum;
@@ -172,11 +220,19 @@ static int64_t tile_of(const struct online* f, int64_t n, int64_t tiles) {
     return n;
 }
 
+// How often key j is summed, which is number n in its tile.
+static double count_of(const struct forward_mistake* w, struct range keys, int64_t j, int64_t n) {
+    if (w->online.keys == WITHOUT_FIRST && n == 0) return 0;
+    if (w->online.keys == WITHOUT_LAST && n == w->tile - 1) return 0;
+    return j >= keys.again && j < keys.again_end ? 2 : 1;
+}
+
 // One row of O and its LSE, from its scores, tile by tile.
 static double sum_row(const struct problem* p, const struct forward_mistake* w, int64_t b,
-                      int64_t kh, struct range keys, const double* S, double* O) {
+                      int64_t h, struct range keys, const double* S, double* O) {
     const struct online* f = &w->online;
     const struct view* V = &w->view[ARRAY_V];
+    const int64_t kh = key_head(p, w, h);
     int64_t counted = w->flaw == MASKED_IN_MAXIMUM ? keys.visible : keys.loaded;
     double m = w->m, l = f->l, late = 0;
     for (int64_t x = 0; x < p->d; x++) O[x] = 0;
@@ -197,7 +253,8 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
         if (f->unscaled_first && n == 0) alpha = 1;
         if (end > counted) end = counted;
         const double base = f->P_before && n > 0 ? m : m_new;
-        for (int64_t j = j0; j < end; j++) sum += weight_of(f, S[j], base);
+        for (int64_t j = j0; j < end; j++)
+            sum += weight_of(f, S[j], base) * count_of(w, keys, j, j - j0);
         if (f->l_late) {
             l = alpha * (l + late);
             late = sum;
@@ -208,9 +265,10 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
         for (int64_t x = 0; x < p->d; x++) O[x] *= f->O_kept ? 1 : of_O;
         for (int64_t j = j0; j < end; j++) {
             const double* v = V->value + place(V->stride, b, kh, j);
-            double weight = weight_of(f, S[j], base);
+            double weight = weight_of(f, S[j], base) * count_of(w, keys, j, j - j0);
             if (f->divided == IN_LOOP || f->divided == IN_LOOP_AND_AT_END) weight /= l;
-            for (int64_t x = 0; x < p->d && j < p->N_k; x++) O[x] += weight * v[x];
+            for (int64_t x = 0; x < p->d && j < p->N_k; x++)
+                O[x] += weight * (w->turned ? turned(p, w, ARRAY_V, b, h, j, x) : v[x]);
         }
         if (!f->m_kept) m = m_new;
     }
@@ -245,9 +303,15 @@ static bool simulate_row(const struct problem* p, const struct forward_mistake* 
     struct range keys = range_of(p, w, as, packed_row(p, h, as));
     for (int64_t x = 0; x < p->d; x++) row[x] = ANYTHING;
     *lse = ANYTHING;
-    if (!is_within(p, w, b, h)) return true;
+    if (w->grouping == HEADS_FROM_KEY) {
+        const int64_t makers = makers_of(p, b, h, &of_row.taken_head), heads = p->H / p->group;
+        if (makers == 0) return false;
+        if (makers > 1 || of_row.taken_head / heads != b) return true;
+        of_row.taken_head %= heads;
+    }
+    if (!is_within(p, &of_row, b, h)) return true;
     score_row(p, &of_row, b, h, i, keys, S);
-    *lse = sum_row(p, w, b, key_head(p, w, h), keys, S, row);
+    *lse = sum_row(p, &of_row, b, h, keys, S, row);
     return true;
 }
 

@@ -16,6 +16,7 @@ static bool is_online(const struct suspect* s, struct forward_mistake w, int64_t
     w.tile = tile;
     w.online = flaw;
     w.needs_LSE = flaw.half_products;
+    w.needs_O = flaw.tiles == FIRST_AGAIN || flaw.tiles == LAST_AGAIN;
     return is_forward(s, &w);
 }
 
@@ -155,6 +156,9 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
     };
     const struct problem* p = s->problem;
     struct forward_mistake w = right;
+    const struct online without[] = {{.keys = WITHOUT_LAST}, {.keys = WITHOUT_FIRST}};
+    for (int n = 0; n < 2 && tile > 1; n++)
+        if (is_online(s, right, tile, without[n])) return CAUSE_tile_skipped;
     w.needs_O = true;
     w.keys = p->N_k / tile * tile;  // a last tile that is not full does not count
     if (w.keys > 0 && w.keys < p->N_k && is_forward(s, &w)) return CAUSE_inner_tail;
@@ -183,6 +187,12 @@ enum cause explain_square(const struct suspect* s, struct forward_mistake w) {
             w.key_of_query = n & 2;
             if (is_forward(s, &w)) return n == 3 ? CAUSE_transposed : CAUSE_index_mixed;
         }
+    w.query_of_key = w.key_of_query = false;
+    for (w.square = 8; w.square <= 64; w.square *= 2)
+        for (enum which a = ARRAY_Q; a <= ARRAY_V; a++) {
+            w.turned = 1u << a;
+            if (is_forward(s, &w)) return CAUSE_transposed;
+        }
     return CAUSE_NONE;
 }
 
@@ -205,6 +215,26 @@ bool is_l_short(const struct suspect* s) {
         shown += factor > 1.02;
     }
     return shown >= FEWEST;
+}
+
+// LSE is too large by the same number in all rows, and O too small by that factor: l counts each
+// weight several times.
+static bool is_l_several_times(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
+    const int64_t one = place_in(p, ARRAY_LSE, 0, 0, 0);
+    const double more = LSE->got[one] - LSE->want[one], times = exp(more);
+    double largest = 0, off = 0;
+    if (is_O(s) || !(more > 0.5)) return false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t row = place_in(p, ARRAY_LSE, b, h, i), first = place_in(p, ARRAY_O, b, h, i);
+        if (!(fabs(LSE->got[row] - LSE->want[row] - more) < 0x1p-10)) return false;
+        for (int64_t x = first; x < first + p->d; x++) {
+            largest = fmax(largest, fabs(O->got[x]));
+            off = fmax(off, fabs(times * O->got[x] - O->want[x]) / times);
+        }
+    }
+    return off <= largest / 64;
 }
 
 // O is stored in rows of d elements; the first row of each block is where it belongs.
@@ -252,6 +282,7 @@ enum cause online_explain(struct check* c, const struct tensor* t, struct budget
     if (!cause) cause = explain_forward_places(&s);
     if (!cause) cause = explain_square(&s, right);
     if (!cause && is_l_short(&s)) return CAUSE_sum_short;
+    if (!cause && is_l_several_times(&s)) return CAUSE_constant_ratio;
     if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
     return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;
 }

@@ -8,10 +8,11 @@ enum {
     PACKED_HEADS,    // heads are
     PACKED_BATCHES,  // batches follow one another
     PACKED_ARRAY,
-    OF_OTHER_ARRAY,  // 4 for each array: its batch, row, head stride, or all three
-    OF_OTHER_AXIS = OF_OTHER_ARRAY + 4 * ARRAYS,  // 6, for each pair of axes
-    OF_LSE = OF_OTHER_AXIS + 6,                   // 6 orders of heads and batches
-    ROWS_OF_LSE = OF_LSE + 6,                     // (B, N, H), as the rows of other arrays
+    OF_OTHER_ARRAY,  // EACH for each array: its batch, row, head stride, all three, all but rows'
+    EACH = 5,
+    OF_OTHER_AXIS = OF_OTHER_ARRAY + EACH * ARRAYS,  // 6, for each pair of axes
+    OF_LSE = OF_OTHER_AXIS + 6,                      // 6 orders of heads and batches
+    ROWS_OF_LSE = OF_LSE + 6,                        // (B, N, H), as the rows of other arrays
     WAYS
 };
 
@@ -31,7 +32,8 @@ static struct strides of_other_array(struct strides own, struct strides other, i
     if (axis == 0) own.b = other.b;
     if (axis == 1) own.n = other.n;
     if (axis == 2) own.h = other.h;
-    return axis == 3 ? other : own;
+    if (axis == 4) other.n = own.n;
+    return axis >= 3 ? other : own;
 }
 
 static struct strides of_other_axis(struct strides s, int64_t pair) {
@@ -63,7 +65,7 @@ static struct strides mistaken(const struct problem* p, enum which a, int64_t wa
         int64_t n = way - OF_OTHER_ARRAY;
         struct strides other = way >= OF_OTHER_AXIS
                                    ? of_other_axis(s, way - OF_OTHER_AXIS)
-                                   : of_other_array(s, p->array[n / 4].stride, n % 4);
+                                   : of_other_array(s, p->array[n / EACH].stride, n % EACH);
         // LSE of heads is packed: nobody passes strides that could be ignored.
         if (a == ARRAY_LSE && !p->contract->no_heads && other.n == s.n)
             *cause = other.b != s.b ? CAUSE_batch_ignored : CAUSE_head_ignored;
@@ -113,7 +115,7 @@ bool next_places(struct places* at) {
     while (at->sets[sets]) sets++;
     while (at->next < WAYS * sets) {
         int64_t n = at->next++, way = n / sets;
-        int64_t other = (way - OF_OTHER_ARRAY) / 4;
+        int64_t other = (way - OF_OTHER_ARRAY) / EACH;
         if (way >= OF_OTHER_ARRAY && way < OF_OTHER_AXIS && !at->problem->array[other].tensor)
             continue;
         if (misplace(at, way, at->sets[n % sets])) return true;

@@ -53,8 +53,12 @@
     CAUSE(index_mixed, "in an index of a tile x, y and k, or row and column, are mixed up")        \
     CAUSE(fragment_order,                                                                          \
           "a lane's share of a matrix is in other registers than mma.sync expects")                \
+    CAUSE(descriptor_step,                                                                         \
+          "the next 16 of k are looked for in the wrong place of a tile: 32 bytes further where "  \
+          "k runs fastest, else 16 rows of 128 bytes")                                             \
     CAUSE(stale_state, "the second call repeats something of the first: nothing may be kept")      \
-    CAUSE(accumulates, "the kernel adds to what the output held before")                           \
+    CAUSE(accumulates, "sums begin with what stood there before, in the output or of the tile "    \
+                       "before: begin with 0")                                                     \
     CAUSE(row_before,                                                                              \
           "a block that takes several rows begins a row with what it knows of the one "            \
           "before")                                                                                \
@@ -103,6 +107,8 @@
     CAUSE(scale_ignored, "the kernel uses a scale of its own, not the one the launcher is given")  \
     CAUSE(exp2_base, "exp2(x) is exp(x ln 2): fold log2(e) into the scale, in P and in alpha")     \
     CAUSE(merge_lost, "partial results of some lanes, warps or tiles never reach the final merge") \
+    CAUSE(counted_again, "elements count more than once: a thread goes on by as many as there "    \
+                         "are threads that share the row")                                         \
     CAUSE(merged_twice, "partial results are merged more than once: each lane, or warp, has its "  \
                         "own, and nobody comes twice")                                             \
     CAUSE(sum_short, "numbers that were looked at for the maximum are not in the sum: both loops " \

@@ -363,8 +363,14 @@ static enum cause constant_ratio(const struct picture* p) {
     if (high == 0 && low == 0) return CAUSE_NONE;  // zeros are no factor
     if (measured < 4 || !(high - low <= 0.01 * fabs(high)) || fabs(high - 1) < 0.01)
         return CAUSE_NONE;
-    record_append(p->c->record, "every element is %.4g times what it should be\n",
-                  (low + high) / 2);
+    const double factor = (low + high) / 2;
+    for (int64_t i = 0; i < t->count; i++) {  // the small ones, too
+        const double like = factor * t->want[i];
+        if (t->untouched[i] || !isfinite(t->want[i])) continue;
+        if (!(fabs(t->got[i] - like) <= 0.01 * fabs(like) + p->budget.max * fmax(1, fabs(factor))))
+            return CAUSE_NONE;
+    }
+    record_append(p->c->record, "every element is %.4g times what it should be\n", factor);
     return CAUSE_constant_ratio;
 }
 

@@ -303,6 +303,7 @@ bool nan_leaked(const struct product* p) {
     for (int64_t e = 0; e < C->count; e++) {
         if (C->untouched[e]) continue;
         if (!isnan(C->got[e]) && C->got[e] != C->want[e]) return false;
+        if (!check_was_written(C, e)) return false;
         wanted += isnan(C->want[e]);
         nan += isnan(C->got[e]);
     }

@@ -23,6 +23,16 @@ static inline double larger_bits(double a, double b, bool without_sign) {
     return second ? b : a;
 }
 
+// Threads that share a row go on by fewer elements than there are threads, `step`: how often is
+// element j counted? By all threads that get to it, `most` in all. And the variants of a hypothesis
+// for it.
+enum { COUNTED_STEPS = 12, COUNTED_AGAIN = 10 * COUNTED_STEPS };
+static inline int64_t counted_times(int variant, int64_t j) {
+    const int64_t step = (int64_t)1 << variant % COUNTED_STEPS;
+    const int64_t most = (int64_t)2 << variant / COUNTED_STEPS;
+    return j / step + 1 < most ? j / step + 1 : most;
+}
+
 // sum_j exp(x_j - shift)
 static inline double row_sum_exp(const double* x, int64_t n, double shift) {
     double sum = 0;

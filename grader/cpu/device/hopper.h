@@ -38,6 +38,11 @@ struct mbarrier {
     unsigned thread;    // that made it
     const void* pc;     // where
     struct place made, arrived, announced;  // line 0: nobody did
+    bool waited;  // somebody has waited here: first this thread, last for this parity
+    unsigned waiter, parity;
+    struct place again;    // where it waited for the parity that it had waited for before
+    unsigned unseen;       // phases that are over since somebody last did
+    struct place overrun;  // who ended a phase while nobody had waited for the one before
     uint32_t waiting[MAX_WARPS];
     struct cudev_clock clock;  // of all arrivals so far
     struct cudev_clock done;   // of the phases that are complete

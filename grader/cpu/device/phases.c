@@ -34,6 +34,8 @@ static void wake(struct worker* w, struct mbarrier* b) {
 }
 
 static void complete(struct worker* w, struct mbarrier* b) {
+    if (b->waited && !b->awaited && b->unseen > 0 && !b->overrun.line) b->overrun = b->arrived;
+    b->unseen += b->awaited ? 0 : 1;
     b->phase++;
     b->pending = b->count;
     b->arrived.line = b->announced.line = 0;
@@ -49,6 +51,9 @@ static void report_bytes(struct worker* w, const struct mbarrier* b, long long l
                        b->announced.line ? "" : ": mbarrier_arrive_expect() was not called");
     if (b->announced.line)
         cudev_report_add("  announced at %s:%d\n", b->announced.file, b->announced.line);
+    else if (b->arrived.line)
+        cudev_report_add("  the last to arrive: %s at %s:%d\n", b->arrived.what, b->arrived.file,
+                         b->arrived.line);
     end_report(w, "mbarrier_arrive_expect() names the bytes of all boxes of the phase: a box lands "
                   "whole, also at the edge of the tensor");
 }
@@ -85,7 +90,54 @@ void cudev_mbarrier_inval(void* bar, const char* file, int line) {
     b->at = NULL;
 }
 
+// Another barrier that is ahead of those who wait for it: what is wrong there shows here.
+static const struct mbarrier* overrun(const struct worker* w, const struct mbarrier* full) {
+    const struct mbarriers* all = &w->hopper->mbarriers;
+    for (unsigned i = 0; i < all->count; i++)
+        if (all->barrier[i].at && &all->barrier[i] != full && all->barrier[i].overrun.line)
+            return &all->barrier[i];
+    return NULL;
+}
+
+// The other phases of a barrier have the other parity: who waits twice for one does not wait.
+static void note_wait(struct mbarrier* b, unsigned thread, unsigned parity,
+                      const struct place* at) {
+    if (!b->waited) b->waiter = thread;
+    if (b->waiter == thread) {
+        if (b->waited && b->parity == parity) b->again = *at;
+        b->parity = parity;
+    }
+    b->waited = true;
+    b->unseen = 0;
+}
+
 static void report_full(struct worker* w, const struct mbarrier* b, const struct place* at) {
+    const struct mbarrier* ahead = overrun(w, b);
+    if (b->again.line) {
+        cudev_report_begin(
+            "bad_barrier",
+            "%s at %s:%d waits again for parity %u of mbarrier %s, which it has waited "
+            "for before\n"
+            "  so %s at %s:%d in thread %s came too early: phase %u has all its %u "
+            "arrivals and waits for %lld bytes",
+            b->again.what, b->again.file, b->again.line, b->parity, b->name, at->what, at->file,
+            at->line, cudev_thread_name(w, cudev_current(w)), b->phase, b->count, b->missing);
+        end_report(w, "the parity of the phase with number i is i % 2: each round through the ring "
+                      "waits for the other one");
+    }
+    if (ahead) {
+        cudev_report_begin("bad_barrier",
+                           "%s at %s:%d has ended a phase of mbarrier %s before anybody waited for "
+                           "the phase before\n"
+                           "  so %s at %s:%d in thread %s came too early: phase %u of mbarrier %s "
+                           "has all its %u arrivals and waits for %lld bytes",
+                           ahead->overrun.what, ahead->overrun.file, ahead->overrun.line,
+                           ahead->name, at->what, at->file, at->line,
+                           cudev_thread_name(w, cudev_current(w)), b->phase, b->name, b->count,
+                           b->missing);
+        end_report(w, "do more threads arrive there than its count says? or does who arrives not "
+                      "wait before, each round with the other parity?");
+    }
     cudev_report_begin("bad_barrier",
                        "%s at %s:%d in thread %s: phase %u of mbarrier %s has all its %u arrivals "
                        "and waits for %lld bytes; this one is too many",
@@ -133,6 +185,7 @@ void cudev_mbarrier_wait(void* bar, unsigned parity, const char* file, int line)
     if (w->watch) cudev_watcher->mbarrier_used(w, b, pc, false);
     const unsigned t = cudev_begin_wait(w), warp = t / WARP_SIZE;
     const uint32_t lane = 1u << t % WARP_SIZE;
+    note_wait(b, cudev_current(w), parity, &at);
     if ((b->phase & 1) == parity) land(w, b);
     if ((b->phase & 1) != parity) {
         if (w->watch) cudev_watcher->acquire(w, &b->done, warp, lane);

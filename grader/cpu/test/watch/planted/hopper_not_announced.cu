@@ -1,4 +1,5 @@
 // finds: nothing; ends with mbarrier full[0], phase 0: TMA brings 16384 bytes, and 0 were announced
+// says: the last to arrive: mbarrier_arrive() at hopper_not_announced.cu:24
 // The bytes are not announced at all.
 #include "hopper_small.h"
 
