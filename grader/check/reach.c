@@ -250,3 +250,16 @@ void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_f
         judge_huge(c, reached, problem, size, fewer, CAUSE_wrapped_index);
     c->moment = 0;
 }
+
+void check_begins(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
+                  const void* problem) {
+    if (!check_can_be_huge()) return;
+    c->counting = true;
+    const bool right = reached_beyond(c, reached, problem, size);
+    const bool judged = right || reached_beyond(c, reached, problem, fewer);
+    c->counting = false;
+    if (!right && judged)
+        check_fail(c, CAUSE_wrapped_index,
+                   "with %lld a kernel gets a pointer into no array, with %lld none does\n",
+                   (long long)size, (long long)fewer);
+}
