@@ -241,6 +241,18 @@ void check_most(struct check* c, int64_t size, int64_t fewer, reached_fn reached
     judge_ends(c, size, fewer, reached, problem, CAUSE_grid_limit);
 }
 
+void check_last_indexes(struct check* c, int64_t size, reached_fn reached, const void* problem) {
+    enum { BEFORE = 1 << 12 };  // more than any tile has
+    const double moment = 3;    // CPU seconds: for a few tiles of many keys
+    const int64_t before = size - BEFORE;
+    if (!check_can_be_huge() || goes_by_the_host(c, reached, problem)) return;
+    c->moment = moment;
+    if (!reached_beyond(c, reached, problem, size) && reached_beyond(c, reached, problem, before) &&
+        !reached_beyond(c, reached, problem, size))
+        fail_beyond(c, CAUSE_wrapped_index, before, size);
+    c->moment = 0;
+}
+
 void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                          const void* problem) {
     const double moment = 0.5;  // CPU seconds: for a few tiles. Who walks over all takes hours
