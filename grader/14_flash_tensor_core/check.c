@@ -83,7 +83,8 @@ static void masked(struct check* c) {
     forward_case(with_heads(causal(c, 16, 16), 1, 19), PACKED, "", JUDGE_O);
     forward_case(with_heads(causal(c, 136, 136), 1, 17), PACKED, ": several blocks", JUDGE_O);
     // The first row of each tile of queries lacks one key of a whole tile of keys.
-    forward_case_growing(causal(c, 144, 144 + 126), PACKED, ": one key less than whole tiles", 4, 1);
+    forward_case_growing(causal(c, 144, 144 + 126), PACKED, ": one key less than whole tiles", 4,
+                         1);
 }
 
 static void empty_rows(struct check* c) {

@@ -97,7 +97,7 @@ static bool without_own(const struct decode* p, int64_t b, int variant, struct v
     return true;
 }
 
-// Of fewer keys than queries, the first query is taken to see none at least, and not less than that.
+// With fewer keys than queries, query 0 is taken to see none, and each later one a key more.
 static bool corner_from_0(const struct decode* p, int64_t b, int variant, struct view* v) {
     (void)variant;
     if (p->length[b] < p->N_q - 1) v->keys = p->N_q - 1;

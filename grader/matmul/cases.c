@@ -126,8 +126,8 @@ static void run_reals(struct product p) {
 // Few sums, of many products: a kernel may have another loop for those.
 enum { FEW_SUMS = 32, LONG_K = 2048 };
 
-// One matrix has whole numbers of 12 bits, tf32 has 11; the other 1 and -1. In any order each sum is
-// exact: what a long sum may be off depends on the order.
+// One matrix has whole numbers of 12 bits, tf32 has 11; the other 1 and -1. In any order each sum
+// is exact: what a long sum may be off depends on the order.
 static void run_digits(struct product p, bool in_B) {
     struct check* c = p.check;
     product_declare(&p);
