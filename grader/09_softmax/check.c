@@ -239,6 +239,13 @@ static void masked(struct check* c) {
         batch_fill(&b, 0.5, 10.5);
         batch_hide(&b);
         run(c, &b);
+        // The first score, or the last, is -inf; all others are far from 0.
+        b = batch_of(c, &contract, ROWS, cols[i]);
+        batch_begin(&b, "with -inf at an end, around 145");
+        batch_fill(&b, 140.0, 150.0);
+        for (int64_t row = 0; row < ROWS; row++)
+            batch_row(&b, row)[row % 2 ? b.cols - 1 : 0] = -INFINITY;
+        run(c, &b);
     }
     batch_hide_narrow(c, &contract, compare);
 }
