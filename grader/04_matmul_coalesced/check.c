@@ -122,7 +122,7 @@ static void far_more_blocks(struct check* c) {
 // last element. M N is a multiple of 2^15: the last index is rounded to M N if it becomes a float.
 static struct product begin_thousands(struct check* c, int64_t M, int64_t N, int64_t K) {
     enum { EACH = 1024 };
-    N -= N % EACH;
+    N = N < 2 * EACH ? 2 * EACH : N - N % EACH;
     M -= M % 32;
     return begin_grid(c, M, N, K, M * N / EACH);
 }

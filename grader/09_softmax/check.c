@@ -147,6 +147,8 @@ static void any_width(struct check* c) {
     // numbers.
     run_rising(c, 48 * 256 - 4, "at a limit");
     run_rising(c, 48 * 256, "at a limit");
+    // The widest row that 1024 threads keep: no rest, wherever it begins.
+    run_rising(c, MOST, "at a limit");
     batch_fits(c, &contract, 48 * 256);
     batch_launches(c, &contract, 1008, 1040);
 }
@@ -217,14 +219,16 @@ static void far_from_zero(struct check* c) {
         }
         run(c, &b);
     }
-    struct batch b = batch_of(c, &contract, ROWS, COLS);
-    batch_begin(&b, "all equal, near 1, 1e30, -1e30 or -1e37");
-    for (int64_t row = 0; row < ROWS; row++) {
-        static const double sizes[] = {1.0, 1e30, -1e30, -1e37};
-        double x = check_uniform(c, 1.0, 9.0) * sizes[row % 4];
-        batch_fill_row(&b, row, x, x);
+    for (int i = 0; i < 2; i++) {
+        struct batch b = batch_of(c, &contract, ROWS, cols[i]);
+        batch_begin(&b, "all equal, near 1, 1e30, -1e30 or -1e37");
+        for (int64_t row = 0; row < ROWS; row++) {
+            static const double sizes[] = {1.0, 1e30, -1e30, -1e37};
+            double x = check_uniform(c, 1.0, 9.0) * sizes[row % 4];
+            batch_fill_row(&b, row, x, x);
+        }
+        run(c, &b);
     }
-    run(c, &b);
 }
 
 static void masked(struct check* c) {
@@ -234,6 +238,13 @@ static void masked(struct check* c) {
         batch_begin(&b, "with -inf");
         batch_fill(&b, 0.5, 10.5);
         batch_hide(&b);
+        run(c, &b);
+        // The first score, or the last, is -inf; all others are far from 0.
+        b = batch_of(c, &contract, ROWS, cols[i]);
+        batch_begin(&b, "with -inf at an end, around 145");
+        batch_fill(&b, 140.0, 150.0);
+        for (int64_t row = 0; row < ROWS; row++)
+            batch_row(&b, row)[row % 2 ? b.cols - 1 : 0] = -INFINITY;
         run(c, &b);
     }
     batch_hide_narrow(c, &contract, compare);
@@ -349,6 +360,13 @@ static void safe(struct check* c) {
         batch_fill(&b, -9.0, 1.0);
         check_run(c);
     }
+    // Of a row that is kept in part: what is kept begins where it needs most room.
+    struct batch b = batch_of(c, &contract, 1, check_pick(c, 23000, 24000));
+    b.first_out = 31;
+    b.first = 4 * check_pick(c, 0, 7) + 2;
+    batch_begin(&b, "accesses");
+    batch_fill(&b, -9.0, 1.0);
+    check_run(c);
     batch_row_after_row(c, &contract, COLS + 32);
 }
 

@@ -97,14 +97,18 @@ static bool row_lost(const struct batch* b, int64_t row) {
 }
 
 // Elements at the end of rows that hold NaN, so perhaps nothing was written; before these elements
-// no NaN stands.
+// no NaN stands, and not only zeros of masked scores.
 static enum cause from_unwritten(const struct batch* b) {
     int64_t most = 0, least = b->cols;
     for (int64_t row = 0; row < b->rows; row++) {
         int64_t n = 0;
         while (n < b->cols && isnan(got_of(b, row)[b->cols - 1 - n])) n++;
-        for (int64_t j = 0; j < b->cols - n; j++)
+        bool all_masked = 0 < n && n < b->cols;
+        for (int64_t j = 0; j < b->cols - n; j++) {
             if (isnan(got_of(b, row)[j])) return CAUSE_NONE;
+            all_masked &= want_of(b, row)[j] == 0;
+        }
+        if (all_masked) return CAUSE_NONE;
         most = n > most ? n : most;
         least = n < least ? n : least;
     }

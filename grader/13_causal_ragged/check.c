@@ -73,6 +73,8 @@ static void masked(struct check* c) {
     forward_case(with_flag(p, -65536), PACKED, "", JUDGE_O);
     forward_case(causal(c, 48, 48 + check_pick(c, 1, 15)), PACKED,
                  ": the diagonal crosses two tiles of a block", JUDGE_O);
+    // The first row of each tile of queries lacks one key of a whole tile of keys.
+    forward_case_growing(causal(c, 48, 48 + 62), PACKED, ": one key less than whole tiles", 4, 1);
     forward_case(causal(c, 1, 35), PACKED, ": one query sees all", JUDGE_O);
     // The kernels of wide heads may be others.
     for (int64_t d = 128; d <= 256; d *= 2)

@@ -81,6 +81,10 @@ static void masked(struct check* c) {
     forward_case(causal(c, 1, 75), PACKED, ": one query sees all", JUDGE_O);
     // More heads than pick_work() takes at a time, and some left.
     forward_case(with_heads(causal(c, 16, 16), 1, 19), PACKED, "", JUDGE_O);
+    forward_case(with_heads(causal(c, 136, 136), 1, 17), PACKED, ": several blocks", JUDGE_O);
+    // The first row of each tile of queries lacks one key of a whole tile of keys.
+    forward_case_growing(causal(c, 144, 144 + 126), PACKED, ": one key less than whole tiles", 4,
+                         1);
 }
 
 static void empty_rows(struct check* c) {

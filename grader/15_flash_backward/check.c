@@ -64,6 +64,7 @@ static void masked(struct check* c) {
     backward_case(causal(c, N, N));
     N = pick_ragged(c, 17, 31);
     backward_case(with_flag(causal(c, N, N + check_pick(c, 17, 33)), -256));
+    backward_case_one_key_less(causal(c, 48, 48 + 62));
     backward_case(causal(c, 1, 19));
     backward_case_tested(with_d(causal(c, 17, check_pick(c, 19, 21)), 2));
 }

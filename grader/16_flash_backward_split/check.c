@@ -72,8 +72,10 @@ static void masked(struct check* c) {
     backward_case_named(with_flag(causal(c, 64, 128 + 2 * check_pick(c, 1, 31)), -256), PACKED,
                         ": the diagonal is no tile's");
     backward_case_named(causal(c, 1, 35), PACKED, ": one query sees all");
-    // More heads than pick_work() takes at a time, and some left.
+    backward_case_one_key_less(causal(c, 130, 130 + 126));
+    // More heads than pick_work() takes at a time, and some left; of several blocks, too.
     backward_case(with_heads(causal(c, 17, 17), 35, 1));
+    backward_case_named(with_heads(causal(c, 130, 130), 1, 17), PACKED, ": several blocks");
 }
 
 static void unseen(struct check* c) {

@@ -83,6 +83,9 @@ static void forward_causal(struct check* c) {
     judge_O(forward_of(c, 2, 128, 128, true));
     judge_O(with_flag(forward_of(c, 4, 64, 64 + check_pick(c, 2, 62), true), -256));
     judge_O(with_d(forward_of(c, 8, 16, check_pick(c, 65, 90), true), 128));
+    // The first row of each tile of queries lacks one key of a whole tile of keys.
+    forward_case_growing(forward_of(c, 2, 72, 72 + 126, true), PACKED,
+                         ": one key less than whole tiles", 4, 1);
     forward_case(forward_of(c, 2, 64, check_pick(c, 17, 31), true), PACKED, "",
                  JUDGE_O | JUDGE_LSE);
     // More key heads than pick_work() takes at a time, and some left.
@@ -179,6 +182,7 @@ static void groups(struct check* c) {
 // N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
 static void causal(struct check* c) {
     backward_case_growing(sizes(c, &of_backward, 1, 1, 128, 128, true));
+    backward_case_one_key_less(sizes(c, &of_backward, 1, 1, 130, 130 + 126, true));
     backward_case(backward_of(c, 2, 128, 128, true));
     backward_case(with_flag(backward_of(c, 2, 64, 128 + 2 * check_pick(c, 1, 31), true), -256));
     backward_case(with_d(backward_of(c, 2, 128, check_pick(c, 33, 62), true), 128));

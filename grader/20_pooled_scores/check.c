@@ -172,6 +172,9 @@ static void masked(struct check* c) {
     judge(with_flag(p, -65536), PACKED, "", JUDGE_O);
     judge_pools(c, 144, 144 + 4 * check_pick(c, 1, 3), true, 4,
                 ": the diagonal crosses two tiles of a block", JUDGE_O);
+    // The first row of each tile of queries lacks one key of a whole tile of keys.
+    forward_case_growing(sizes(c, 144, 144 + 126, true, &pooling), PACKED,
+                         ", pool = 16: one key less than whole tiles", 4, 1);
     judge_pools(c, 1, 27, true, 8, ": one query sees all", JUDGE_O);
     // The corners of the mask are no corners of pools.
     judge_pools(c, 40, 40 + 8 * check_pick(c, 1, 2) + check_pick(c, 2, 6), true, 8,

@@ -187,6 +187,8 @@ static void ragged(struct check* c) {
     judge_O(with_d(all_keys(c, 33, 2048 + check_pick(c, 3, 60)), 128));
     // Blocks that stay begin with the last rows of both heads.
     attention_reaches_first(with_heads(causal(c, 1, 1), 1, 2), REACH_MOST - check_pick(c, 0, 9));
+    // Of tiles of more than 128 rows, where there are many keys, the last ends behind 2^31.
+    attention_reaches_last(causal(c, 1, 2048), REACH_MOST);
     attention_most_heads(all_keys(c, 16, 16));
 }
 

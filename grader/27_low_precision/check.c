@@ -7,9 +7,13 @@
 // block to block in "scales of blocks" and "heads that share keys"; elsewhere all blocks have the
 // same. The scales are the grader's own, and so a wrong one of the kernel's is no matter there, but
 // in the last cases of "hard scores", where both calls are made.
+#include <math.h>
+
 #include "27_low_precision/by_wgmma.h"
 #include "27_low_precision/mistakes.h"
 #include "27_low_precision/step_cases.h"
+#include "attention/reach.h"
+#include "check/reach.h"
 
 // ---- the attention -----------------------------------------------------------------------------
 
@@ -58,6 +62,39 @@ static void groups(struct check* c) {
     low_case(of_blocks(of_heads(all_keys(c, 64, 128), 1, H, H), 0), "", JUDGE_O);
 }
 
+// The last row of O, of eight bits: wrong is what is off by a good part of its largest element.
+static bool is_last_near(const struct tensor* O, int64_t d) {
+    double largest = 0, off = 0;
+    for (int64_t e = O->count - d; e < O->count; e++) {
+        largest = fmax(largest, fabs(O->want[e]));
+        off = fmax(off, isnan(O->got[e]) ? INFINITY : fabs(O->got[e] - O->want[e]));
+    }
+    return off <= largest / 4;
+}
+
+// The launcher is told of `queries`, of which the case has the last. So many tickets as if all
+// later tiles were taken: a block is done with its first tile, the last rows.
+static bool reached(struct check* c, const void* problem, int64_t queries) {
+    struct low l = *(const struct low*)problem;
+    struct problem* p = &l.p;
+    p->N_q = 2 * SCALE_BLOCK + queries % SCALE_BLOCK;
+    check_case(c, "the last of %lld queries, N_k = %d, d = %d", (long long)queries, (int)p->N_k,
+               (int)p->d);
+    low_declare(&l, (struct strides){0});
+    low_fill(&l);
+    check_vary(c, "N_q", 0, queries);
+    check_ends(c, l.bytes[ARRAY_Q], 1, queries * p->d);
+    check_ends(c, l.scales[ARRAY_Q], 1, CEIL_DIV(queries, SCALE_BLOCK));
+    check_ends(c, p->array[ARRAY_O].tensor, 1, queries * p->d);
+    check_ends(c, p->array[ARRAY_LSE].tensor, 1, queries);
+    l.tickets->value[0] = 1 << 30;
+    check_run_few_blocks(c);
+    check_run(c);
+    (void)low_want(&l);
+    return is_last_near(p->array[ARRAY_O].tensor, p->d) &&
+           attention_is_last_right(p->array[ARRAY_LSE].tensor, 1);
+}
+
 // A short tail weighs most: zeros that count as keys outnumber it.
 static void ragged(struct check* c) {
     low_case(of_blocks(all_keys(c, 64 + check_pick(c, 1, 15), 128), 0), "", JUDGE_O);
@@ -78,17 +115,9 @@ static void ragged(struct check* c) {
                    (struct strides){.b = 2 * 70 * 64, .n = 64, .h = 70 * 64});
     check_run(c);
     low_judge(&l, JUDGE_O);
-}
-
-// The diagonal crosses tiles at their corner, and in their middle.
-static void masked(struct check* c) {
-    low_case(of_blocks(causal(c, 384, 384), 0), "", JUDGE_O);
-    low_case(of_blocks(with_another_flag(causal(c, 192, 256 + check_pick(c, 2, 126))), 0), "",
-             JUDGE_O);
-    low_case(of_blocks(of_d(causal(c, 256, 256), 128), 0), "", JUDGE_O);
-    low_case(of_blocks(causal(c, 1, 200), 0), ": one query sees all", JUDGE_O);
-    low_case(of_blocks(of_heads(causal(c, 16, 16), 2, 9, 1), 0), "", JUDGE_O);
-    low_case(of_blocks(of_d(causal(c, 96, 2048 + check_pick(c, 2, 60)), 128), 0), "", JUDGE_O);
+    // So many keys that tiles may have more rows than 128, of which 2^31 is a multiple.
+    const struct low many_keys = of_blocks(causal(c, 1, 2048), 0);
+    check_last_indexes(c, INT32_MAX - check_pick(c, 0, 9), reached, &many_keys);
 }
 
 // LSE is -infinity where no key is seen; that of other rows is no matter of this item.
@@ -163,6 +192,24 @@ static void with_levels(struct low l, double factor, double (*level)(int64_t n),
     set_levels(&l, ARRAY_K, level);
     check_run(l.p.check);
     low_judge(&l, JUDGE_O);
+}
+
+static double last_of_64(int64_t n) {
+    return n % 64 == 63 ? 8 : 0;
+}
+
+// The diagonal crosses tiles at their corner, and in their middle.
+static void masked(struct check* c) {
+    low_case(of_blocks(causal(c, 384, 384), 0), "", JUDGE_O);
+    low_case(of_blocks(with_another_flag(causal(c, 192, 256 + check_pick(c, 2, 126))), 0), "",
+             JUDGE_O);
+    low_case(of_blocks(of_d(causal(c, 256, 256), 128), 0), "", JUDGE_O);
+    low_case(of_blocks(causal(c, 1, 200), 0), ": one query sees all", JUDGE_O);
+    low_case(of_blocks(of_heads(causal(c, 16, 16), 2, 9, 1), 0), "", JUDGE_O);
+    low_case(of_blocks(of_d(causal(c, 96, 2048 + check_pick(c, 2, 60)), 128), 0), "", JUDGE_O);
+    // The first row of each tile of queries lacks one key of a whole block, the heavy one.
+    with_levels(of_blocks(causal(c, 192, 192 + 126), 0), 1, last_of_64,
+                ", the last of 64 keys has most of the weight");
 }
 
 static void hard_scores(struct check* c) {

@@ -404,6 +404,14 @@ static void safe(struct check* c) {
     p.max_pages = CEIL_DIV(p.length[0], 16);
     p.zero_tail = true;
     decode_case(p, ", a table without more", JUDGE_O);
+    const int64_t length = pages(c, 10, 20), lengths[] = {length, length};
+    p = with_lengths(decode_of(c, 2, 16), 2, lengths);
+    const int64_t used = pages_used(&p, 0);
+    p.max_pages = used + check_pick(c, 2, 5);
+    decode_begin(&p, ", a table with more, which nobody reads");
+    check_unread(p.table, 2, used);
+    check_run(c);
+    decode_judge(&p, JUDGE_O);
     p = with_key_heads(decode_of(c, 1, 144), 64);
     p.max_pages = MOST_PAGES;
     decode_case(p, ", max_pages = 520", JUDGE_O);

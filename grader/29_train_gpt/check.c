@@ -6,6 +6,7 @@
 // adds nothing to what reaches attention.
 #include "check/arguments.h"
 #include "mistakes.h"
+#include "reach_cases.h"
 #include "wall/arena.h"
 
 // ---- a block
@@ -162,6 +163,7 @@ static void together(struct check* c) {
 static void texts(struct check* c) {
     run_dX(block_of(c, 3, (int)check_pick(c, 9, 15), 16, 1), "several texts");
     run_dX(block_of(c, 5, 1, 16, 1), "texts of one token");
+    block_reaches(c);
 }
 
 static void heads(struct check* c) {
@@ -300,6 +302,7 @@ static void any_count(struct check* c) {
     for (int64_t i = 0; i < a.c.g->count; i++) a.c.g->value[i] = 0;
     check_run(c);
     judge_adamw(&a, true);
+    adamw_reaches(c);
 }
 
 // ---- arguments
@@ -315,6 +318,20 @@ static void sizes_of_0(struct check* c) {
     check_idle_calls(c, none, declare_block, &b);
     struct adamw a = adamw_of(c, 64, 1);
     check_idle_calls(c, no_parameters, declare_adamw, &a);
+}
+
+// Each pointer of the block's alone is NULL.
+static void no_null(struct check* c, struct block* b) {
+    static const char* const kept[] = {"X", "stats1", "QKV", "O", "LSE", "X_mid", "stats2", "Z"};
+    enum { KEPT = 8, POINTERS = 2 * PARAMETERS + KEPT };
+    struct idle_call null[POINTERS + 1] = {{0}};
+    for (int i = 0; i < POINTERS; i++) {
+        const char* name = i < PARAMETERS       ? names_W[i]
+                           : i < 2 * PARAMETERS ? names_dW[i - PARAMETERS]
+                                                : kept[i - 2 * PARAMETERS];
+        null[i] = (struct idle_call){COURSE_BAD_ARGUMENT, {{name, 0}}};
+    }
+    check_idle_calls(c, null, declare_block, b);
 }
 
 static void bad_arguments(struct check* c) {
@@ -345,6 +362,7 @@ static void bad_arguments(struct check* c) {
     run_adamw(adamw_of(c, 1024, 2000), "good arguments");
     struct block b = block_of(c, 1, 8, 16, 1);
     check_idle_calls(c, of_block, declare_block, &b);
+    no_null(c, &b);
     struct adamw a = adamw_of(c, 64, 7);
     check_idle_calls(c, of_adamw, declare_adamw, &a);
     check_launches_fail(c, declare_adamw, &a);

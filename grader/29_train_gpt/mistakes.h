@@ -65,7 +65,10 @@ enum adamw_slip {
     DECAY_OF_BLOCKS,
     DECAY_IN_G,  // Adam with L2: g + decay w
     DECAY_WITHOUT_LR,
+    DECAY_OF_NEW_W,  // of the w that has moved already
     EPS_IN_THE_ROOT,
+    EPS_LOST,
+    EPS_IS_LEAST,  // the root is eps at least
     G_NOT_SQUARED,
     BETAS_EXCHANGED,
     M_IS_SUM,  // m = beta1 m + g
@@ -113,9 +116,12 @@ static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64
     double root = slip == ROOT_LOST           ? v_hat + a->eps
                   : slip == CORRECTED_OUTSIDE ? sqrt(*v) / correct2 + a->eps
                   : slip == EPS_IN_THE_ROOT   ? sqrt(v_hat + a->eps)
+                  : slip == EPS_LOST          ? sqrt(v_hat)
+                  : slip == EPS_IS_LEAST      ? fmax(sqrt(v_hat), a->eps)
                                               : sqrt(v_hat) + a->eps;
     double moved = a->lr * m_hat / root;
     if (slip != DECAY_IN_G) moved += (slip == DECAY_WITHOUT_LR ? 1 : a->lr) * decay * *w;
+    if (slip == DECAY_OF_NEW_W) moved = moved - a->lr * decay * (moved - a->lr * decay * *w);
     *w = slip == SIGN ? *w + moved : *w - moved;
     *w_bf16 = slip == OLD_W_STORED ? old_w : *w;
 }
@@ -238,7 +244,10 @@ static const struct hypothesis mistakes[] = {
     SLIP(weight_decay, .adamw = DECAY_OF_BLOCKS),
     SLIP(weight_decay, .adamw = DECAY_IN_G),
     SLIP(weight_decay, .adamw = DECAY_WITHOUT_LR),
+    SLIP(weight_decay, .adamw = DECAY_OF_NEW_W),
     SLIP(adam_step, .adamw = EPS_IN_THE_ROOT),
+    SLIP(adam_step, .adamw = EPS_LOST),
+    SLIP(adam_step, .adamw = EPS_IS_LEAST),
     SLIP(adam_step, .adamw = ROOT_LOST),
     SLIP(adam_step, .adamw = SIGN),
     SLIP(adam_step, .adamw = OLD_M),

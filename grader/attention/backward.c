@@ -161,7 +161,13 @@ static double delta_of(const struct head* t, int64_t i) {
     const double* dO = w->dO_of_delta + place(w->stride[ARRAY_dO], t->b, h, i);
     double delta = 0;
     int64_t columns = w->flaw.delta_columns ? w->flaw.delta_columns : t->p->d;
-    for (int64_t x = columns - 1; x >= 0; x--) delta = op(t, delta + term(t, dO[x] * O[x]));
+    const enum dtype dtype = t->p->contract->dtype;
+    for (int64_t x = columns - 1; x >= 0; x--) {
+        double product = term(t, dO[x] * O[x]);
+        if (w->flaw.delta_kept == PRODUCTS_ROUNDED) product = dtype_round(dtype, product);
+        delta = op(t, delta + product);
+    }
+    if (w->flaw.delta_kept == DELTA_ROUNDED) delta = dtype_round(dtype, delta);
     return w->added ? op(t, delta + more) : delta;
 }
 

@@ -32,7 +32,8 @@ struct backward_flaw {
         TILE_MAXIMUM,   // S - m, m the row's largest score in the tile of keys
     } exponent;
     enum { SUBTRACTED, NO_DELTA, TIMES_SCALE, ADDED, OVER_SCALE, UNWEIGHTED } delta;
-    bool dS_unweighted;  // dS = dP - delta
+    bool dS_unweighted;                                                   // dS = dP - delta
+    enum { DELTA_IN_FLOAT, DELTA_ROUNDED, PRODUCTS_ROUNDED } delta_kept;  // to the type of O
     bool
         dS_where_hidden;  // and with one of the last two it is not 0 in tiles that are seen in part
     enum { OF_P, OF_ONE, OF_dS, OF_SCALED_P } dV;  // the factor of dO in dV

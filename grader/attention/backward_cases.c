@@ -185,13 +185,21 @@ void backward_case_large_scores(struct problem p) {
     backward_run(&p);
 }
 
-void backward_case_growing(struct problem p) {
-    problem_begin(&p, PACKED, ", scores that grow from key to key");
+static void case_growing(struct problem p, double step, const char* what) {
+    problem_begin(&p, PACKED, what);
     backward_fill(&p);
     for (int64_t i = 0; i < p.N_q; i++)
         row_of(&p, ARRAY_Q, 0, 0, i)[0] = dtype_round(p.contract->dtype, 1 / p.scale);
-    for (int64_t j = 0; j < p.N_k; j++) row_of(&p, ARRAY_K, 0, 0, j)[0] = (double)j / 16;
+    for (int64_t j = 0; j < p.N_k; j++) row_of(&p, ARRAY_K, 0, 0, j)[0] = (double)j * step;
     backward_run(&p);
+}
+
+void backward_case_growing(struct problem p) {
+    case_growing(p, 1.0 / 16, ", scores that grow from key to key");
+}
+
+void backward_case_one_key_less(struct problem p) {
+    case_growing(p, 0.5, ", one key less than whole tiles, which would weigh most");
 }
 
 void backward_case_level(struct problem p, double level) {

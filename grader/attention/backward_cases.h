@@ -77,6 +77,10 @@ void backward_case_large_scores(struct problem p);
 // is seen. One batch, one head, at most 256 keys.
 void backward_case_growing(struct problem p);
 
+// The same, so fast that a key more than a row sees has most of its weight. For N_k = N_q + 126:
+// the first row of each tile of queries lacks one key of a whole tile of keys.
+void backward_case_one_key_less(struct problem p);
+
 // All scores are near the level. Near -130 exp(0 - LSE) is infinite: a key that does not exist must
 // not count, not even times 0. One batch, one head.
 void backward_case_level(struct problem p, double level);

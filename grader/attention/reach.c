@@ -141,6 +141,10 @@ void attention_reaches_first(struct problem p, int64_t queries) {
     check_first_indexes(p.check, queries, FEWER, reached, &p);
 }
 
+void attention_reaches_last(struct problem p, int64_t queries) {
+    check_last_indexes(p.check, queries, reached, &p);
+}
+
 void attention_reaches(struct problem p, int64_t queries) {
     check_indexes(p.check, queries, FEWER, reached, &p);
 }

@@ -24,4 +24,7 @@ bool attention_is_last_right(const struct tensor* t, int64_t width);
 // them end behind their first tile.
 void attention_reaches_first(struct problem p, int64_t queries);
 
+// check_last_indexes() likewise, also of blocks that stay.
+void attention_reaches_last(struct problem p, int64_t queries);
+
 #endif

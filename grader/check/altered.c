@@ -53,20 +53,34 @@ double check_altered(struct check* c, double a, double b) {
 
 void check_follows(struct check* c, const struct tensor* t, const double* altered,
                    const double* allowed, const char* what) {
+    enum { FEW = 100, NEAR = 32 };
     char text[300];
     int64_t off = 0, round = t->got - t->state->got;
+    double most = 0, change = 0;
     if (!c->session->judges_costs) return;
     if (!c->judged) check_error(c, "check_follows() before check_compare()");
     trial_alter(c);
     const struct left* left = &t->state->altered;
-    for (int64_t k = 0; k < t->count; k++)
-        if (!t->untouched[k])
-            off +=
-                left->poison[round + k] || !(fabs(left->got[round + k] - altered[k]) <= allowed[k]);
+    for (int64_t k = 0; k < t->count; k++) {
+        const double apart = fabs(left->got[round + k] - altered[k]);
+        if (!t->untouched[k]) change = fmax(change, fabs(altered[k] - t->want[k]));
+        if (t->untouched[k] || (!left->poison[round + k] && apart <= allowed[k])) continue;
+        off++;
+        most = left->poison[round + k] || isnan(apart) ? INFINITY : fmax(most, apart);
+    }
     if (c->session->log)
-        fprintf(c->session->log, "   %s, mma.sync altered: %lld elements are not made of it\n",
-                t->name, (long long)off);
+        fprintf(c->session->log,
+                "   %s, mma.sync altered: %lld elements are not made of it, off by %.3g, a change "
+                "is up to %.3g\n",
+                t->name, (long long)off, most, change);
     if (off == 0) return;
+    // A product of elsewhere changes nothing, and takes part in each element of a row or column.
+    if (NEAR * most <= change && FEW * off <= t->count)
+        check_fail(
+            c, CAUSE_low_precision,
+            "when mma.sync makes other products, which change %s by up to %.2g, %lld elements "
+            "are off by up to %.2g",
+            t->name, change, (long long)off, most);
     snprintf(text, sizeof text,
              "when mma.sync makes other products, %lld elements of %s are not the sums of them: %s "
              "is made elsewhere, if only in part",

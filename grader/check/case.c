@@ -270,6 +270,11 @@ void check_begin_later(struct tensor* t, int64_t elements) {
     t->state->later = elements * dtype_size(t->dtype);
 }
 
+void check_unread(struct tensor* t, int64_t rows, int64_t read) {
+    t->state->row = read < t->count / rows ? t->count / rows : 0;
+    t->state->read = read;
+}
+
 void check_far(struct check* c, struct tensor* t, const int64_t count[3], int64_t step[3]) {
     const uint64_t element = (uint64_t)dtype_size(t->dtype);
     const uint64_t rows = (uint64_t)(count[0] * count[1] * count[2]);

@@ -97,6 +97,10 @@ void check_vary_null(struct check* c, const char* name, int round);
 // access: a float4 of its first elements is not. elements >= 0.
 void check_begin_later(struct tensor* t, int64_t elements);
 
+// Of each of t's `rows` rows the first `read` elements alone are put on the device: who reads those
+// behind them reads what nobody has written, which an instrumented build finds. An input.
+void check_unread(struct tensor* t, int64_t rows, int64_t read);
+
 // The rows of t, count[0] x count[1] x count[2] of them, one behind the other in the case, lie far
 // apart in the memory that the launcher gets: an index of 32 bits does not reach from one to the
 // next. step[]: the elements from one to the next along each axis, of which the lower 32 bits lead

@@ -241,6 +241,18 @@ void check_most(struct check* c, int64_t size, int64_t fewer, reached_fn reached
     judge_ends(c, size, fewer, reached, problem, CAUSE_grid_limit);
 }
 
+void check_last_indexes(struct check* c, int64_t size, reached_fn reached, const void* problem) {
+    enum { BEFORE = 1 << 12 };  // more than any tile has
+    const double moment = 3;    // CPU seconds: for a few tiles of many keys
+    const int64_t before = size - BEFORE;
+    if (!check_can_be_huge() || goes_by_the_host(c, reached, problem)) return;
+    c->moment = moment;
+    if (!reached_beyond(c, reached, problem, size) && reached_beyond(c, reached, problem, before) &&
+        !reached_beyond(c, reached, problem, size))
+        fail_beyond(c, CAUSE_wrapped_index, before, size);
+    c->moment = 0;
+}
+
 void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                          const void* problem) {
     const double moment = 0.5;  // CPU seconds: for a few tiles. Who walks over all takes hours
@@ -249,4 +261,17 @@ void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_f
     if (!reached_beyond(c, reached, problem, size))
         judge_huge(c, reached, problem, size, fewer, CAUSE_wrapped_index);
     c->moment = 0;
+}
+
+void check_begins(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
+                  const void* problem) {
+    if (!check_can_be_huge()) return;
+    c->counting = true;
+    const bool right = reached_beyond(c, reached, problem, size);
+    const bool judged = right || reached_beyond(c, reached, problem, fewer);
+    c->counting = false;
+    if (!right && judged)
+        check_fail(c, CAUSE_wrapped_index,
+                   "with %lld a kernel gets a pointer into no array, with %lld none does\n",
+                   (long long)size, (long long)fewer);
 }

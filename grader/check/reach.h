@@ -59,6 +59,20 @@ void check_first_indexes(struct check* c, int64_t size, int64_t fewer,
                          bool (*reached)(struct check* c, const void* problem, int64_t size),
                          const void* problem);
 
+// The same at the very end of what the size's type counts: with `size` the last tile ends behind
+// it, with a few thousand less it does not. Only this differs between both, so it alone is judged.
+void check_last_indexes(struct check* c, int64_t size,
+                        bool (*reached)(struct check* c, const void* problem, int64_t size),
+                        const void* problem);
+
+// Does the launcher pass pointers into the arrays to all of its kernels, where parts of one lie
+// more than 2^31 elements behind each other? The item fails as wrapped_index if with `size` rows or
+// columns it does not, and with `fewer` it does. No kernel runs: for kernels that walk over what
+// the size makes long. Pointers in a struct are not seen.
+void check_begins(struct check* c, int64_t size, int64_t fewer,
+                  bool (*reached)(struct check* c, const void* problem, int64_t size),
+                  const void* problem);
+
 // Has a kernel that walks over `size` elements, more than 2^32, counted them in 32 bits? For a walk
 // so long nobody waits: the case is stopped after a moment, and a kernel that is still under way is
 // not judged. The item fails as wrapped_index if it is done by then, and the last element is not in

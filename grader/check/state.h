@@ -28,6 +28,7 @@ struct tensor_state {
     int64_t later;   // bytes: see check_begin_later()
     struct arena_far far;
     int64_t ends, length;  // see check_ends()
+    int64_t row, read;     // see check_unread()
     int64_t per_round;     // elements
     double* value;         // all rounds, one after another; likewise below
     double* want;

@@ -40,6 +40,8 @@ static void pack(struct check* c, struct arena* a, enum run run) {
         to->nulls = t->state->nulls;
         to->later = (uint64_t)t->state->later;
         to->far = t->state->far;
+        to->row = (uint64_t)(t->state->row * dtype_size(t->dtype));
+        to->read = (uint64_t)(t->state->read * dtype_size(t->dtype));
         to->ends = (uint64_t)t->state->ends;
         to->pitch = (uint64_t)(t->state->length * dtype_size(t->dtype));
         to->bytes = (uint64_t)(t->count * dtype_size(t->dtype));

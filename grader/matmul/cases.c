@@ -109,8 +109,8 @@ void multiply_again(struct check* c, const struct matmul* of, int calls) {
     multiply_other_kind(c, of);
 }
 
-void multiply_reals(struct check* c, const struct matmul* of) {
-    struct product p = begin_whole(c, of);
+static void run_reals(struct product p) {
+    struct check* c = p.check;
     product_declare(&p);
     fill_normal(c, p.A.t, 0, 1);
     fill_normal(c, p.B.t, 0, 1);
@@ -121,6 +121,29 @@ void multiply_reals(struct check* c, const struct matmul* of) {
     struct budget budget = budget_from(p.C.t, standard);
     free(standard);
     check_compare(c, p.C.t, budget);
+}
+
+// Few sums, of many products: a kernel may have another loop for those.
+enum { FEW_SUMS = 32, LONG_K = 2048 };
+
+// One matrix has whole numbers of 12 bits, tf32 has 11; the other 1 and -1. In any order each sum
+// is exact: what a long sum may be off depends on the order.
+static void run_digits(struct product p, bool in_B) {
+    struct check* c = p.check;
+    product_declare(&p);
+    const struct tensor *wide = in_B ? p.B.t : p.A.t, *signs = in_B ? p.A.t : p.B.t;
+    for (int64_t e = 0; e < wide->count; e++)
+        wide->value[e] = (double)(2 * check_pick(c, 1024, 2047) + 1);
+    for (int64_t e = 0; e < signs->count; e++)
+        signs->value[e] = (double)(2 * check_pick(c, 0, 1) - 1);
+    check_run(c);
+    product_compare(&p);
+}
+
+void multiply_reals(struct check* c, const struct matmul* of) {
+    run_reals(begin_whole(c, of));
+    run_digits(begin(c, of, FEW_SUMS, FEW_SUMS, LONG_K), false);
+    run_digits(begin(c, of, FEW_SUMS, FEW_SUMS, LONG_K), true);
 }
 
 static void run_range(struct product* p) {
@@ -145,9 +168,10 @@ void multiply_range(struct check* c, const struct matmul* of) {
     }
 }
 
-void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, int64_t among,
-                         bool at_end) {
-    struct product p = begin(c, of, of->whole_M, of->whole_N, K);
+static void run_not_finite(struct product p, int64_t among, bool at_end) {
+    struct check* c = p.check;
+    const struct matmul* of = p.of;
+    const int64_t K = p.K;
     product_declare(&p);
     product_fill(&p, 1, of->largest);
     double *A = p.A.t->value, *B = p.B.t->value;
@@ -161,6 +185,12 @@ void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, in
     A[K - 1] = 0;
     check_run(c);
     product_compare(&p);
+}
+
+void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, int64_t among,
+                         bool at_end) {
+    run_not_finite(begin(c, of, of->whole_M, of->whole_N, K), among, at_end);
+    if (at_end) run_not_finite(begin(c, of, FEW_SUMS, FEW_SUMS, LONG_K), among, at_end);
 }
 
 void multiply_zeros(struct check* c, const struct matmul* of) {

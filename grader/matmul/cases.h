@@ -24,6 +24,8 @@ void multiply_again(struct check* c, const struct matmul* of, int calls);
 
 // Normal numbers, in fp32: the standard is pairwise summation in float. A plain loop over up to 64
 // products stays below half of the budget; operands or sums of 11 bits exceed it a hundred times.
+// Then few sums of 2048 products, for which a kernel may have another loop: whole numbers of 12
+// bits, and the sums are exact.
 void multiply_reals(struct check* c, const struct matmul* of);
 
 // Whole numbers times a power of two, which changes no digit: rows of A far above and rows far

@@ -77,6 +77,8 @@ struct arena_tensor {
     uint64_t ends, pitch;
     uint64_t offset[ARENA_ROUNDS];  // of the first data byte, from the start of the arena
     struct arena_far far;
+    // Of each `row` bytes of an input the first `read` alone are put on the device; 0: all.
+    uint64_t row, read;
     // of an output: of as many bytes, what no kernel has made of it (run/origin.h)
     uint64_t second[ARENA_ROUNDS];
 };

@@ -105,11 +105,21 @@ void cudev_pop_site(struct cudev_launch_site* site) {
     *site = sites[--site_count];
 }
 
+// Between arrays of which little is there lie gigabytes that nothing else guards.
+static void check_hollow(const struct cudev_launch_site* site, int index, const void* address) {
+    if (cudev_pool_of(address) != &cudev_hollow || cudev_allocation_at(address)) return;
+    cudev_report_begin("bad_address", "argument %d of %s at %s:%d points into no array", index + 1,
+                       site->name, site->file, site->line);
+    cudev_report_add("  next: compute in 64 bits where an array begins\n");
+    cudev_report_end(EXIT_DIAGNOSIS);
+}
+
 void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p,
                           size_t bytes) {
     const void* near = cudev_near((const void*)p, 1);
     const void* address = near ? near : (const void*)p;
     if (cudev_watcher) cudev_watcher->argument(site, index, address, bytes);
+    check_hollow(site, index, address);
     if (!p || cudev_is_far(address) || cudev_is_device_address(address) ||
         cudev_allocation_at(address) || cudev_is_symbol(address) ||
         cudev_shares(address, bytes ? bytes : 1) || cudev_in_heap(address, 1))
