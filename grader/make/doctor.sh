@@ -198,9 +198,13 @@ runs() {
     *) echo "every lesson but $(grep -l '"hopper\.h"' exercises/*/*.cu | sed 's|exercises/||; s|_.*||' | paste -sd, | sed 's/,/, /g')" ;;
     esac
 }
+# of_h200: the lessons whose grade is of that card, since they need more than others have.
+of_h200() {
+    grep -l '\.card = "h200"' grader/[0-9]*/check.c | sed 's|grader/||; s|_.*||' | paste -sd, | sed 's/,/, /g'
+}
 card_part() {
     [ -n "$facts" ] || return
-    section "Cards that the CPU device can pose as (make grade CARD=name; without it rtx3090, the strictest; h200 in lessons 09, 24 to 27)"
+    section "Cards that the CPU device can pose as (make grade CARD=name; without it rtx3090, the strictest; h200 in lessons $(of_h200))"
     printf '%s\n' "$facts" | awk -F '\t' '$1 == "card"' | while IFS="$(printf '\t')" read -r _ id capability has; do
         row ok "$id" "$has: $(runs "$capability")"
     done
