@@ -392,7 +392,7 @@ static void safe(struct check* c) {
 // and channel: round 2, GELU 8, dH 8, dZ 8, norm 2, dn 2, dX 4; round 2, dO 2, dQKV 6, norm 2, dn
 // 2, dX 4; and delta. Of parameters: 24 C of matrices, 26 of vectors, and their partial sums.
 static double stored_by_layers(struct block_size s) {
-    const double rows = (double)s.B * s.N, C = s.C, chunks = 64;
+    const double rows = (double)s.B * s.N, C = s.C, chunks = ceil(rows / 128);
     return rows * (52 * C + 4 * s.H) + 24 * C * C + 26 * C + chunks * 4 * (13 * C);
 }
 

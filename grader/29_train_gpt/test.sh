@@ -20,6 +20,16 @@ expect "train: a model is trained and writes text" sh -c "make -s train >'$dir/s
 expect "train: the loss falls" awk -F, '
     NR == 2 { first = $2 } { last = $2 } END { exit !(NR == 4 && last < first) }' "$dir/whole/tiny.csv"
 ! command -v gnuplot >/dev/null 2>&1 || expect "train: the curve is drawn" grep -q '<svg' "$dir/whole/tiny.svg"
+# The program's own kernels, in a program of their own.
+kernels() {
+    include="-Igrader -Ilessons -Igrader/cpu/include -DCPU_DEVICE"
+    # shellcheck disable=SC2086  # words
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 $include -c grader/test/train/kernels.c -o "$dir/kernels.o" &&
+        g++ -no-pie build/train/cpu/solutions_*.o build/train/cpu/grader_*.o build/grader/train/model-cpu.o \
+            build/grader/train/reduce-cpu.o build/grader/train/ranks-cpu.o "$dir/kernels.o" \
+            build/libgrader.a build/libcpu.a -lpthread -ldl -lm -o "$dir/kernels" && "$dir/kernels"
+}
+expect "train: the program's own kernels are right at other sizes" kernels
 program() { # program FOLDER OPTION...
     mkdir -p "$dir/$1"
     folder=$dir/$1

@@ -78,7 +78,10 @@ done
 
 # ---- the program
 
-include="-Igrader -Ilessons${hopper:+ -DTRAIN_WITH_HOPPER}"
+# Lesson 08's layer on lesson 24's product: course.cu calls it by another name.
+layer=solutions/24_hopper_matmul/layer/fused_linear.cu
+if [ -z "$hopper" ] || [ ! -e $layer ]; then layer=; fi
+include="-Igrader -Ilessons${hopper:+ -DTRAIN_WITH_HOPPER}${layer:+ -DTRAIN_WITH_LAYER}"
 for lesson in $lessons; do include="$include -Ilessons/$lesson"; done
 
 # is_fresh OBJECT SOURCE: is it newer than its source, the headers that it included (OBJECT.d, as
@@ -112,15 +115,18 @@ object() {
 
 objects="" failed=$out/failed
 rm -f "$failed"
-for source in $chosen grader/train/course.cu grader/train/kernels.cu; do
+for source in $chosen $layer ${hopper:+grader/train/split.cu} grader/train/course.cu grader/train/kernels.cu; do
     name=$(echo "$source" | tr / _)
     objects="$objects $out/$device/$name.o"
-    case $source in
-    grader/*) own=grader/train ;;
-    *) own=lessons/$(basename "$(dirname "$source")") ;;
-    esac
     # A lesson's own headers come first: two lessons have a tiles.h.
-    { object "$source" "$out/$device/$name.o" -DTRAIN_GPT_PROGRAM "-I$own" || echo "$source" >>"$failed"; } &
+    case $source in
+    grader/*) flags=-Igrader/train ;;
+    "$layer") flags="-Ilessons/08_fused_linear -Dfused_linear=hopper_linear -Dfused_linear_kernel=hopper_linear_kernel
+-Dfused_linear_backward=hopper_linear_backward -Dfused_linear_backward_kernel=hopper_linear_backward_kernel" ;;
+    *) flags=-Ilessons/$(basename "$(dirname "$source")") ;;
+    esac
+    # shellcheck disable=SC2086  # the flags are words
+    { object "$source" "$out/$device/$name.o" -DTRAIN_GPT_PROGRAM $flags || echo "$source" >>"$failed"; } &
     turns=$((turns + 1))
     [ $((turns % 2)) != 0 ] || wait
 done

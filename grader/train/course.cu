@@ -1,6 +1,7 @@
 // course.cu: the layers of `make train` that are kernels of this course: on a Hopper GPU, and on
 // the CPU device, which poses as one, those of lessons 24, 25 and 26; elsewhere those of 07, 14 and
-// 16. The linear layers of the forward pass are lesson 08's.
+// 16. The linear layers of the forward pass are lesson 08's, and on Hopper the same layer on lesson
+// 24's product.
 #ifndef TRAIN_GPT_PROGRAM
 #error "grader/make/train.sh compiles this file, with -DTRAIN_GPT_PROGRAM"
 #endif
@@ -19,10 +20,19 @@
 #include "hopper_backward.h"
 #include "hopper_flash.h"
 #include "hopper_matmul.h"
+#include "train/split.h"
 #else  // never called: is_hopper is 0
 #define hopper_matmul(...) COURSE_UNSUPPORTED
 #define hopper_flash(...) COURSE_UNSUPPORTED
 #define hopper_backward(...) COURSE_UNSUPPORTED
+#define split_product(...) COURSE_UNSUPPORTED
+#define split_slices(...) 1
+#endif
+#ifdef TRAIN_WITH_LAYER  // solutions/24_hopper_matmul/layer: lesson 08's contract, under this name
+extern "C" int hopper_linear(bf16* Y, bf16* Z, const bf16* X, const bf16* W, const bf16* bias,
+                             int M, int N, int K, int f, float p, uint64_t seed, uint64_t offset);
+#else
+#define hopper_linear fused_linear
 #endif
 
 enum { THREADS = 128, TILE = 32 };
@@ -60,8 +70,9 @@ extern "C" const char* train_layers_names(void) {
 
 extern "C" int train_linear(bf16* Y, bf16* Z, const bf16* X, const bf16* W, const bf16* bias,
                             int rows, int outputs, int inputs, int gelu) {
-    return fused_linear(Y, Z, X, W, bias, rows, outputs, inputs,
-                        gelu ? FUSED_LINEAR_GELU : FUSED_LINEAR_NONE, 0.0f, 0, 0);
+    const int f = gelu ? FUSED_LINEAR_GELU : FUSED_LINEAR_NONE;
+    return (is_hopper ? hopper_linear : fused_linear)(Y, Z, X, W, bias, rows, outputs, inputs, f,
+                                                      0.0f, 0, 0);
 }
 
 extern "C" int train_product(bf16* Y, const bf16* X, const bf16* W, int rows, int outputs,
@@ -99,8 +110,12 @@ static __global__ void transpose_kernel(bf16* to,          // (cols, rows)  out
 
 extern "C" int layer_weight_gradient(bf16* dW, const bf16* dY, const bf16* X, int rows, int outputs,
                                      int inputs, void* workspace) {
-    if (is_hopper)
+    if (is_hopper) {
+        int slices = split_slices(rows, outputs, inputs);
+        if (slices > 1)
+            return split_product(dW, dY, X, (float*)workspace, rows, outputs, inputs, slices);
         return hopper_matmul(dW, dY, X, outputs, inputs, rows, inputs, outputs, inputs, 1, 0);
+    }
     bf16* transposed = (bf16*)workspace;
     transpose_kernel<<<dim3(CEIL_DIV(rows, TILE), CEIL_DIV(outputs, TILE)), THREADS>>>(
         transposed, dY, rows, outputs);

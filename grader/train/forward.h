@@ -31,15 +31,19 @@ int train_embed(float* X_gpu,               // (rows, C)  out
 
 // The gradients of train_embed(): dP[i] is the sum of dX over the texts' token i; dE[t], which
 // already holds the head's gradient by the same weights, gets the sum of the rows of token t.
-// Repeatable: no atomics.
+// `order` has the rows sorted by their token; those of the i-th token that occurs are
+// order[first[i]] to order[first[i + 1] - 1]. Repeatable: no atomics.
 int train_embed_backward(bf16* dE_gpu,               // (V, C)  in and out
                          bf16* dP_gpu,               // (N, C)  out
                          const float* dX_gpu,        // (rows, C)
                          const int64_t* tokens_gpu,  // (rows)
-                         int rows, int N, int C, int V);
+                         const int* order_gpu,       // (rows)
+                         const int* first_gpu,       // (used + 1)
+                         int used, int rows, int N, int C);
 
 // X_out = X + Y + bias, the end of a layer on the residual path (Y and bias NULL: X alone), and
-// then the norm of it with its statistics: norm = (X_out - mean) / sigma * weight + shift.
+// then the norm of it with its statistics: norm = (X_out - mean) / sigma * weight + shift. C is at
+// most 1024, or COURSE_UNSUPPORTED is returned.
 int train_add_norm(float* X_out_gpu,      // (rows, C)  out; X_gpu if Y is NULL: not written
                    float* stats_gpu,      // (rows, 2)  out: mean, 1 / sigma
                    bf16* norm_gpu,        // (rows, C)  out

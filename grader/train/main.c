@@ -221,9 +221,9 @@ static int resume(struct training* t) {
     return status == COURSE_OK ? 0 : refused("copying the parameters", status);
 }
 
-// From 0 up in a twentieth of the steps, at most 100; then down to a tenth, evenly.
+// From 0 up in the model's steps of warm-up, at most half of all; then down to a tenth, evenly.
 static float rate(const struct training* t, int64_t step) {
-    double steps = (double)t->state.steps, warm = fmin(100, ceil(steps / 20));
+    double steps = (double)t->state.steps, warm = fmin(t->size.warm, ceil(steps / 2));
     double done = steps > warm ? ((double)step - warm) / (steps - warm) : 0;
     return t->size.lr * (float)((double)step < warm ? (double)step / warm : 1 - 0.9 * done);
 }

@@ -15,9 +15,9 @@
 // tiny: heads of 64 channels are the smallest that the course's attention takes. Its steps and
 // numbers were tried out: it has 60 seconds.
 static const struct model_size sizes[] = {
-    {"tiny", 2, 64, 1, 32, 8, 96, 230, 8e-3f, 0.15f},
-    {"small", 6, 384, 6, 256, 16, 96, 2000, 1e-3f, 0.05f},
-    {"124m", 12, 768, 12, 1024, 16, 50304, 2000, 6e-4f, 0.02f},
+    {"tiny", 2, 64, 1, 32, 8, 96, 230, 12, 8e-3f, 0.15f},
+    {"small", 6, 384, 6, 256, 16, 96, 2000, 100, 1e-3f, 0.05f},
+    {"124m", 12, 768, 12, 1024, 16, 50304, 2000, 100, 6e-4f, 0.02f},
     {0},
 };
 
@@ -47,6 +47,9 @@ struct model {
     struct reducer* reducer;  // NULL with one GPU
     // a step's
     int64_t *tokens, *labels;
+    int *order, *first;  // the rows sorted by token, and where a token's begin (forward.h)
+    int used;            // tokens that occur
+    int* host;           // of the host: room to sort them
     struct train_gpt_kept kept[MOST_LAYERS];
     float *last_X, *last_stats, *dX, *LSE;
     float* sums;  // 2: the loss, and whether to stop
@@ -157,6 +160,8 @@ static int make_all(struct model* m) {
     TRY(make(&m->g16, n * 2));
     TRY(make(&m->tokens, rows * 8));
     TRY(make(&m->labels, rows * 8));
+    TRY(make(&m->order, rows * sizeof *m->order));
+    TRY(make(&m->first, (rows + 1) * sizeof *m->first));
     for (int layer = 0; layer < m->size.layers; layer++) TRY(make_kept(m, &m->kept[layer]));
     TRY(make(&m->last_X, rows * C * 4));
     TRY(make(&m->last_stats, rows * 2 * 4));
@@ -201,6 +206,8 @@ int model_begin(struct model** made, const struct model_size* size, uint64_t see
     m->size = *size;
     m->reducer = reducer;
     m->rows = size->B * size->N;
+    m->host = calloc((size_t)size->V + 2 * (size_t)m->rows + 1, sizeof *m->host);
+    if (!m->host) return COURSE_CUDA_ERROR;
     lay_out(m);
     TRY(make_all(m));
     float* w = calloc((size_t)m->n, sizeof *w);
@@ -219,13 +226,13 @@ void model_end(struct model* m) {
                                       k->LSE, k->X_mid,  k->stats2, k->Z};
         for (int i = 0; i < PER_BLOCK; i++) cudaFree((void*)(uintptr_t)own[i]);
     }
-    void* own[] = {m->w,         m->mean,   m->square,    m->w16,           m->g16,
-                   m->tokens,    m->labels, m->last_X,    m->last_stats,    m->dX,
-                   m->sums,      m->LSE,    m->norm,      m->wide,          m->narrow,
-                   m->last_norm, m->logits, m->workspace, m->loss_workspace};
+    void* own[] = {m->w,      m->mean,      m->square,        m->w16,    m->g16,    m->tokens,
+                   m->labels, m->order,     m->first,         m->last_X, m->dX,     m->last_stats,
+                   m->sums,   m->LSE,       m->norm,          m->wide,   m->narrow, m->last_norm,
+                   m->logits, m->workspace, m->loss_workspace};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) cudaFree(own[i]);
     train_layers_end();
-    free(m);
+    free(m->host), free(m);
 }
 
 int64_t model_parameters(const struct model* m) {
@@ -306,6 +313,25 @@ static int ends_mean(struct model* m) {
     return reducer_mean(m->reducer, arrays, 2);
 }
 
+// The rows sorted by their token, for the gradient of the token embedding. Here rather than on the
+// device, which computes meanwhile.
+static int sort_rows(struct model* m, const int64_t* tokens) {
+    int *place = m->host, *order = place + m->size.V, *first = order + m->rows, at = 0;
+    memset(place, 0, (size_t)m->size.V * sizeof *place);
+    for (int row = 0; row < m->rows; row++) place[tokens[row]]++;
+    m->used = 0;
+    for (int token = 0; token < m->size.V; token++) {
+        const int count = place[token];
+        if (count == 0) continue;
+        first[m->used++] = place[token] = at;
+        at += count;
+    }
+    first[m->used] = at;
+    for (int row = 0; row < m->rows; row++) order[place[tokens[row]]++] = row;
+    TRY(to_device(m->order, order, (size_t)m->rows * sizeof *order));
+    return to_device(m->first, first, ((size_t)m->used + 1) * sizeof *first);
+}
+
 static int backward(struct model* m) {
     const struct model_size* s = &m->size;
     bf16 *g = m->g16, *w = m->w16;
@@ -319,13 +345,15 @@ static int backward(struct model* m) {
                             s->B, s->N, s->C, s->H, m->workspace));
         TRY(block_mean(m, layer));
     }
-    TRY(train_embed_backward(g + m->E, g + m->P, m->dX, m->tokens, m->rows, s->N, s->C, s->V));
+    TRY(train_embed_backward(g + m->E, g + m->P, m->dX, m->tokens, m->order, m->first, m->used,
+                             m->rows, s->N, s->C));
     return ends_mean(m);
 }
 
 int model_run(struct model* m, const int64_t* tokens, const int64_t* labels, bool with_backward,
               struct model_sums* sums) {
     TRY(forward(m, tokens));
+    if (with_backward) TRY(sort_rows(m, tokens));
     TRY(to_device(m->labels, labels, (size_t)m->rows * sizeof *labels));
     TRY(to_device(m->sums, sums, sizeof *sums));
     TRY(cross_entropy(m->sums, m->LSE, m->logits, m->labels, m->rows, m->size.V, m->size.V, -100,

@@ -19,6 +19,7 @@ struct model_size {
     int N, B;          // tokens of a text, texts of a step
     int V;             // tokens that the head knows
     int steps;         // STEPS= if it is not given
+    int warm;          // steps until the learning rate is the largest
     float lr;          // the largest learning rate
     float embedding;   // the standard deviation of the token embedding at the beginning
 };

@@ -25,10 +25,10 @@ import time
 import torch
 import torch.nn.functional as F
 
-SIZES = {  # layers, C, H, N, B, V, lr, embedding
-    "tiny": (2, 64, 1, 32, 8, 96, 8e-3, 0.15),
-    "small": (6, 384, 6, 256, 16, 96, 1e-3, 0.05),
-    "124m": (12, 768, 12, 1024, 16, 50304, 6e-4, 0.02),
+SIZES = {  # layers, C, H, N, B, V, warm-up, lr, embedding
+    "tiny": (2, 64, 1, 32, 8, 96, 12, 8e-3, 0.15),
+    "small": (6, 384, 6, 256, 16, 96, 100, 1e-3, 0.05),
+    "124m": (12, 768, 12, 1024, 16, 50304, 100, 6e-4, 0.02),
 }
 MASK = (1 << 64) - 1
 
@@ -145,9 +145,9 @@ class GPT(torch.nn.Module):
             at += p.numel()  # a parameter's number in the model is that of its draw
 
 
-def rate(lr, step, steps):
+def rate(lr, warm, step, steps):
     """main.c's rate()."""
-    warm = min(100, math.ceil(steps / 20))
+    warm = min(warm, math.ceil(steps / 2))
     done = (step - warm) / (steps - warm) if steps > warm else 0
     return lr * (step / warm if step < warm else 1 - 0.9 * done)
 
@@ -157,7 +157,7 @@ BLOCK = 20  # steps
 
 def train(name, text, steps, seed, compiled):
     """Milliseconds of a step, a number for each block, and the losses."""
-    layers, C, H, N, B, V, lr, embedding = SIZES[name]
+    layers, C, H, N, B, V, warm, lr, embedding = SIZES[name]
     device = "cuda" if torch.cuda.is_available() else "cpu"
     wait = torch.cuda.synchronize if device == "cuda" else lambda: None
     with torch.device(device):
@@ -177,7 +177,7 @@ def train(name, text, steps, seed, compiled):
             wait()
             begun = time.perf_counter()
         for group in adamw.param_groups:
-            group["lr"] = rate(lr, step, steps)
+            group["lr"] = rate(lr, warm, step, steps)
         with torch.autocast(device, dtype=torch.bfloat16):
             loss = run(x[step - 1], y[step - 1])
         loss.backward()

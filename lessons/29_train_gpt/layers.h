@@ -23,7 +23,7 @@
 #define TRAIN_GPT_LAYER int
 #endif
 
-// y = x, rounded to bf16; n elements.
+// y = x, rounded to bf16; n elements, a multiple of 8.
 TRAIN_GPT_LAYER layer_round(bf16* y_gpu,         // (n)  out
                             const float* x_gpu,  // (n)
                             int64_t n);

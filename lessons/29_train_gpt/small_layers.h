@@ -13,8 +13,10 @@
 #include "layers.h"
 
 enum {
-    LAYER_THREADS = 128,  // of a block
-    LAYER_CHUNKS = 64,    // parts of the rows whose columns are summed beside each other
+    LAYER_THREADS = 128,     // of a block
+    LAYER_PIECE = 8,         // neighbours in a row that a lane takes at once: 16 bytes of bf16
+    LAYER_CHUNK_ROWS = 128,  // whose columns a warp adds up
+    LAYER_GROUP = 64,        // columns of a warp that adds up rows: a piece for each of 8 lanes
 };
 
 // An error of the launch is taken from cudaGetLastError(), which forgets it.
@@ -25,19 +27,54 @@ enum {
         COURSE_TRY(cudaGetLastError());                                   \
     } while (0)
 
-// ---- element by element
+// ---- pieces
+
+static __device__ __forceinline__ void layer_load_bf16(float x[LAYER_PIECE], const bf16* from) {
+    __align__(16) bf16 piece[LAYER_PIECE];
+    *(uint4*)piece = *(const uint4*)from;
+#pragma unroll
+    for (int k = 0; k < LAYER_PIECE; k++) x[k] = __bfloat162float(piece[k]);
+}
+
+static __device__ __forceinline__ void layer_store_bf16(bf16* to, const float x[LAYER_PIECE]) {
+    __align__(16) bf16 piece[LAYER_PIECE];
+#pragma unroll
+    for (int k = 0; k < LAYER_PIECE; k++) piece[k] = __float2bfloat16(x[k]);
+    *(uint4*)to = *(const uint4*)piece;
+}
+
+static __device__ __forceinline__ void layer_load_float(float x[LAYER_PIECE], const float* from) {
+    __align__(16) float piece[LAYER_PIECE];
+    ((float4*)piece)[0] = ((const float4*)from)[0];
+    ((float4*)piece)[1] = ((const float4*)from)[1];
+#pragma unroll
+    for (int k = 0; k < LAYER_PIECE; k++) x[k] = piece[k];
+}
+
+static __device__ __forceinline__ void layer_store_float(float* to, const float x[LAYER_PIECE]) {
+    ((float4*)to)[0] = make_float4(x[0], x[1], x[2], x[3]);
+    ((float4*)to)[1] = make_float4(x[4], x[5], x[6], x[7]);
+}
+
+// ---- element by element: a piece for each thread
 
 static __global__ void layer_round_kernel(bf16* y, const float* x, int64_t n) {
-    int64_t i = (int64_t)blockIdx.x * LAYER_THREADS + threadIdx.x;
-    if (i < n) y[i] = __float2bfloat16(x[i]);
+    int64_t i = ((int64_t)blockIdx.x * LAYER_THREADS + threadIdx.x) * LAYER_PIECE;
+    if (i >= n) return;
+    float piece[LAYER_PIECE];
+    layer_load_float(piece, x + i);
+    layer_store_bf16(y + i, piece);
 }
 
 static __global__ void layer_gelu_kernel(bf16* Y, const bf16* Z, int64_t n) {
-    int64_t i = (int64_t)blockIdx.x * LAYER_THREADS + threadIdx.x;
+    int64_t i = ((int64_t)blockIdx.x * LAYER_THREADS + threadIdx.x) * LAYER_PIECE;
     if (i >= n) return;
+    float z[LAYER_PIECE];
+    layer_load_bf16(z, Z + i);
     // GELU(z) = z / 2 (1 + erf(z / sqrt(2)))
-    float z = __bfloat162float(Z[i]);
-    Y[i] = __float2bfloat16(0.5f * z * (1.0f + erff(0.707106781f * z)));
+#pragma unroll
+    for (int k = 0; k < LAYER_PIECE; k++) z[k] = 0.5f * z[k] * (1.0f + erff(0.707106781f * z[k]));
+    layer_store_bf16(Y + i, z);
 }
 
 // ---- norm: a warp for each row
@@ -55,10 +92,13 @@ static __global__ void layer_norm_kernel(bf16* Y,             // (rows, C)  out
     int64_t row = (int64_t)blockIdx.x * (LAYER_THREADS / 32) + threadIdx.x / 32;
     if (row >= rows) return;
     float mean = stats[2 * row], rstd = stats[2 * row + 1];
-    for (int j = threadIdx.x % 32; j < C; j += 32) {
-        float x = (X[row * C + j] - mean) * rstd;
-        Y[row * C + j] =
-            __float2bfloat16(x * __bfloat162float(weight[j]) + __bfloat162float(bias[j]));
+    for (int j = threadIdx.x % 32 * LAYER_PIECE; j < C; j += 32 * LAYER_PIECE) {
+        float x[LAYER_PIECE], w[LAYER_PIECE], b[LAYER_PIECE];
+        layer_load_float(x, X + row * C + j);
+        layer_load_bf16(w, weight + j), layer_load_bf16(b, bias + j);
+#pragma unroll
+        for (int k = 0; k < LAYER_PIECE; k++) x[k] = (x[k] - mean) * rstd * w[k] + b[k];
+        layer_store_bf16(Y + row * C + j, x);
     }
 }
 
@@ -73,80 +113,110 @@ static __global__ void layer_norm_backward_kernel(float* dX,            // (rows
     float mean = stats[2 * row], rstd = stats[2 * row + 1];
     // x^ = (x - mean) rstd, g = weight dY
     // dX[j] = rstd (g[j] - mean_k g[k] - x^[j] mean_k g[k] x^[k])
+    float g[LAYER_PIECE], x[LAYER_PIECE], w[LAYER_PIECE];
     float sum = 0.0f, dot = 0.0f;
-    for (int j = threadIdx.x % 32; j < C; j += 32) {
-        float g = __bfloat162float(weight[j]) * __bfloat162float(dY[row * C + j]);
-        sum += g;
-        dot += g * (X[row * C + j] - mean) * rstd;
+    for (int j = threadIdx.x % 32 * LAYER_PIECE; j < C; j += 32 * LAYER_PIECE) {
+        layer_load_bf16(g, dY + row * C + j), layer_load_bf16(w, weight + j);
+        layer_load_float(x, X + row * C + j);
+#pragma unroll
+        for (int k = 0; k < LAYER_PIECE; k++) {
+            sum += w[k] * g[k];
+            dot += w[k] * g[k] * (x[k] - mean) * rstd;
+        }
     }
     sum = layer_warp_sum(sum) / C;
     dot = layer_warp_sum(dot) / C;
-    for (int j = threadIdx.x % 32; j < C; j += 32) {
-        float g = __bfloat162float(weight[j]) * __bfloat162float(dY[row * C + j]);
-        float x = (X[row * C + j] - mean) * rstd;
-        dX[row * C + j] = (around ? around[row * C + j] : 0.0f) + rstd * (g - sum - x * dot);
+    // The same again, from the cache.
+    for (int j = threadIdx.x % 32 * LAYER_PIECE; j < C; j += 32 * LAYER_PIECE) {
+        layer_load_bf16(g, dY + row * C + j), layer_load_bf16(w, weight + j);
+        layer_load_float(x, X + row * C + j);
+        float y[LAYER_PIECE] = {};
+        if (around) layer_load_float(y, around + row * C + j);
+#pragma unroll
+        for (int k = 0; k < LAYER_PIECE; k++)
+            y[k] += rstd * (w[k] * g[k] - sum - (x[k] - mean) * rstd * dot);
+        layer_store_float(dX + row * C + j, y);
     }
 }
 
-// ---- sums of columns: chunks of rows beside each other, then their sums
+// ---- sums of columns: chunks of rows beside each other, then the chunks
 
-// Chunk blockIdx.y of the rows: sums[chunk][j] = sum_r dY[r][j].
-static __global__ void layer_columns_kernel(float* sums,     // (LAYER_CHUNKS, cols)  out
-                                            const bf16* dY,  // (rows, cols)
+// x[k] becomes the sum over the four lanes that have the same columns of a group.
+static __device__ __forceinline__ void layer_group_sum(float x[LAYER_PIECE]) {
+#pragma unroll
+    for (int k = 0; k < LAYER_PIECE; k++) {
+        x[k] += __shfl_xor_sync(0xffffffff, x[k], 8);
+        x[k] += __shfl_xor_sync(0xffffffff, x[k], 16);
+    }
+}
+
+// A warp for each chunk of rows and group of columns; a lane has 8 columns of every fourth row.
+//     sums[chunk][j] = sum_r dY[r][j]
+// and if X is not NULL, behind all columns' sums: sum_r dY[r][j] x^[r][j], as a norm's weight needs.
+static __global__ void layer_columns_kernel(float* sums,  // (chunks, cols), or (chunks, 2 cols) out
+                                            const bf16* dY,      // (rows, cols)
+                                            const float* X,      // (rows, cols) or NULL
+                                            const float* stats,  // (rows, 2)    or NULL
                                             int rows, int cols) {
-    int j = blockIdx.x * LAYER_THREADS + threadIdx.x;
-    if (j >= cols) return;
-    int64_t first = (int64_t)rows * blockIdx.y / LAYER_CHUNKS;
-    int64_t end = (int64_t)rows * (blockIdx.y + 1) / LAYER_CHUNKS;
-    float sum = 0.0f;
-    for (int64_t r = first; r < end; r++) sum += __bfloat162float(dY[r * cols + j]);
-    sums[(int64_t)blockIdx.y * cols + j] = sum;
-}
-
-// The same of dY and of dY x^, side by side: the gradients by a norm's bias and weight.
-static __global__ void layer_norm_columns_kernel(float* sums,         // (LAYER_CHUNKS, 2 C)  out
-                                                 const bf16* dY,      // (rows, C)
-                                                 const float* X,      // (rows, C)
-                                                 const float* stats,  // (rows, 2)
-                                                 int rows, int C) {
-    int j = blockIdx.x * LAYER_THREADS + threadIdx.x;
-    if (j >= C) return;
-    int64_t first = (int64_t)rows * blockIdx.y / LAYER_CHUNKS;
-    int64_t end = (int64_t)rows * (blockIdx.y + 1) / LAYER_CHUNKS;
-    float of_bias = 0.0f, of_weight = 0.0f;
-    for (int64_t r = first; r < end; r++) {
-        float g = __bfloat162float(dY[r * C + j]);
-        of_bias += g;
-        of_weight += g * (X[r * C + j] - stats[2 * r]) * stats[2 * r + 1];
+    int lane = threadIdx.x % 32, warp = blockIdx.y * (LAYER_THREADS / 32) + threadIdx.x / 32;
+    int j = warp * LAYER_GROUP + lane % 8 * LAYER_PIECE;
+    int64_t first = (int64_t)blockIdx.x * LAYER_CHUNK_ROWS;
+    int64_t end = first + LAYER_CHUNK_ROWS < rows ? first + LAYER_CHUNK_ROWS : rows;
+    float sum[LAYER_PIECE] = {}, dot[LAYER_PIECE] = {};
+#pragma unroll 4
+    for (int64_t r = first + lane / 8; r < end && j < cols; r += 4) {
+        float g[LAYER_PIECE], x[LAYER_PIECE];
+        layer_load_bf16(g, dY + r * cols + j);
+#pragma unroll
+        for (int k = 0; k < LAYER_PIECE; k++) sum[k] += g[k];
+        if (!X) continue;
+        layer_load_float(x, X + r * cols + j);
+        float mean = stats[2 * r], rstd = stats[2 * r + 1];
+#pragma unroll
+        for (int k = 0; k < LAYER_PIECE; k++) dot[k] += g[k] * (x[k] - mean) * rstd;
     }
-    sums[(int64_t)blockIdx.y * 2 * C + j] = of_bias;
-    sums[(int64_t)blockIdx.y * 2 * C + C + j] = of_weight;
+    layer_group_sum(sum);
+    if (X) layer_group_sum(dot);
+    if (lane >= 8 || j >= cols) return;
+    float* to = sums + (int64_t)blockIdx.x * cols * (X ? 2 : 1) + j;
+    layer_store_float(to, sum);
+    if (X) layer_store_float(to + cols, dot);
 }
 
 // y[j] = sum over the chunks of sums[chunk][first + j], 0 <= j < count.
-static __global__ void layer_chunks_kernel(bf16* y, const float* sums, int cols, int first,
-                                           int count) {
+static __global__ void layer_chunks_kernel(bf16* y, const float* sums, int chunks, int cols,
+                                           int first, int count) {
     int j = blockIdx.x * LAYER_THREADS + threadIdx.x;
     if (j >= count) return;
     float sum = 0.0f;
-    for (int chunk = 0; chunk < LAYER_CHUNKS; chunk++)
-        sum += sums[(int64_t)chunk * cols + first + j];
+#pragma unroll 8
+    for (int chunk = 0; chunk < chunks; chunk++) sum += sums[(int64_t)chunk * cols + first + j];
     y[j] = __float2bfloat16(sum);
 }
 
 // ---- launchers
 
+// Blocks for n threads; for n elements in pieces; of a grid of chunks and groups.
 static inline unsigned layer_blocks(int64_t n) {
     return (unsigned)CEIL_DIV(n, LAYER_THREADS);
 }
 
+static inline unsigned layer_piece_blocks(int64_t n) {
+    return layer_blocks(CEIL_DIV(n, LAYER_PIECE));
+}
+
+static inline dim3 layer_chunk_blocks(int rows, int cols) {
+    return dim3((unsigned)CEIL_DIV(rows, LAYER_CHUNK_ROWS),
+                (unsigned)CEIL_DIV(cols, LAYER_GROUP * (LAYER_THREADS / 32)));
+}
+
 TRAIN_GPT_LAYER layer_round(bf16* y, const float* x, int64_t n) {
-    LAYER_LAUNCH(layer_round_kernel, layer_blocks(n), LAYER_THREADS, &y, &x, &n);
+    LAYER_LAUNCH(layer_round_kernel, layer_piece_blocks(n), LAYER_THREADS, &y, &x, &n);
     return COURSE_OK;
 }
 
 TRAIN_GPT_LAYER layer_gelu(bf16* Y, const bf16* Z, int64_t n) {
-    LAYER_LAUNCH(layer_gelu_kernel, layer_blocks(n), LAYER_THREADS, &Y, &Z, &n);
+    LAYER_LAUNCH(layer_gelu_kernel, layer_piece_blocks(n), LAYER_THREADS, &Y, &Z, &n);
     return COURSE_OK;
 }
 
@@ -161,26 +231,27 @@ TRAIN_GPT_LAYER layer_norm_backward(float* dX, const float* around, bf16* dweigh
                                     const bf16* dY, const float* X, const float* stats,
                                     const bf16* weight, int rows, int C, void* workspace) {
     float* sums = (float*)workspace;
-    int cols = 2 * C, first = 0, second = C;
+    int chunks = CEIL_DIV(rows, LAYER_CHUNK_ROWS), cols = 2 * C, first = 0, second = C;
+    LAYER_LAUNCH(layer_columns_kernel, layer_chunk_blocks(rows, C), LAYER_THREADS, &sums, &dY, &X,
+                 &stats, &rows, &C);
+    LAYER_LAUNCH(layer_chunks_kernel, layer_blocks(C), LAYER_THREADS, &dbias, &sums, &chunks, &cols,
+                 &first, &C);
+    LAYER_LAUNCH(layer_chunks_kernel, layer_blocks(C), LAYER_THREADS, &dweight, &sums, &chunks,
+                 &cols, &second, &C);
     LAYER_LAUNCH(layer_norm_backward_kernel, layer_blocks((int64_t)rows * 32), LAYER_THREADS, &dX,
                  &around, &dY, &X, &stats, &weight, &rows, &C);
-    LAYER_LAUNCH(layer_norm_columns_kernel, dim3(layer_blocks(C), LAYER_CHUNKS), LAYER_THREADS,
-                 &sums, &dY, &X, &stats, &rows, &C);
-    LAYER_LAUNCH(layer_chunks_kernel, layer_blocks(C), LAYER_THREADS, &dbias, &sums, &cols, &first,
-                 &C);
-    LAYER_LAUNCH(layer_chunks_kernel, layer_blocks(C), LAYER_THREADS, &dweight, &sums, &cols,
-                 &second, &C);
     return COURSE_OK;
 }
 
 TRAIN_GPT_LAYER layer_bias_gradient(bf16* dbias, const bf16* dY, int rows, int outputs,
                                     void* workspace) {
     float* sums = (float*)workspace;
-    int first = 0;
-    LAYER_LAUNCH(layer_columns_kernel, dim3(layer_blocks(outputs), LAYER_CHUNKS), LAYER_THREADS,
-                 &sums, &dY, &rows, &outputs);
-    LAYER_LAUNCH(layer_chunks_kernel, layer_blocks(outputs), LAYER_THREADS, &dbias, &sums, &outputs,
-                 &first, &outputs);
+    const float *X = NULL, *stats = NULL;
+    int chunks = CEIL_DIV(rows, LAYER_CHUNK_ROWS), first = 0;
+    LAYER_LAUNCH(layer_columns_kernel, layer_chunk_blocks(rows, outputs), LAYER_THREADS, &sums, &dY,
+                 &X, &stats, &rows, &outputs);
+    LAYER_LAUNCH(layer_chunks_kernel, layer_blocks(outputs), LAYER_THREADS, &dbias, &sums, &chunks,
+                 &outputs, &first, &outputs);
     return COURSE_OK;
 }
 
