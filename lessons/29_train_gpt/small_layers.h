@@ -183,15 +183,16 @@ static __global__ void layer_columns_kernel(float* sums,  // (chunks, cols), or 
     if (X) layer_store_float(to + cols, dot);
 }
 
-// y[j] = sum over the chunks of sums[chunk][first + j], 0 <= j < count.
-static __global__ void layer_chunks_kernel(bf16* y, const float* sums, int chunks, int cols,
-                                           int first, int count) {
-    int j = blockIdx.x * LAYER_THREADS + threadIdx.x;
-    if (j >= count) return;
+// y[j] = sum over the chunks of sums[chunk][j], 0 <= j < cols; y2: of the cols columns behind them,
+// if it is not NULL.
+static __global__ void layer_chunks_kernel(bf16* y, bf16* y2, const float* sums, int chunks,
+                                           int cols) {
+    int j = blockIdx.x * LAYER_THREADS + threadIdx.x, all = y2 ? 2 * cols : cols;
+    if (j >= all) return;
     float sum = 0.0f;
-#pragma unroll 8
-    for (int chunk = 0; chunk < chunks; chunk++) sum += sums[(int64_t)chunk * cols + first + j];
-    y[j] = __float2bfloat16(sum);
+#pragma unroll 16
+    for (int chunk = 0; chunk < chunks; chunk++) sum += sums[(int64_t)chunk * all + j];
+    (j < cols ? y : y2 - cols)[j] = __float2bfloat16(sum);
 }
 
 // ---- launchers
@@ -231,13 +232,11 @@ TRAIN_GPT_LAYER layer_norm_backward(float* dX, const float* around, bf16* dweigh
                                     const bf16* dY, const float* X, const float* stats,
                                     const bf16* weight, int rows, int C, void* workspace) {
     float* sums = (float*)workspace;
-    int chunks = CEIL_DIV(rows, LAYER_CHUNK_ROWS), cols = 2 * C, first = 0, second = C;
+    int chunks = CEIL_DIV(rows, LAYER_CHUNK_ROWS);
     LAYER_LAUNCH(layer_columns_kernel, layer_chunk_blocks(rows, C), LAYER_THREADS, &sums, &dY, &X,
                  &stats, &rows, &C);
-    LAYER_LAUNCH(layer_chunks_kernel, layer_blocks(C), LAYER_THREADS, &dbias, &sums, &chunks, &cols,
-                 &first, &C);
-    LAYER_LAUNCH(layer_chunks_kernel, layer_blocks(C), LAYER_THREADS, &dweight, &sums, &chunks,
-                 &cols, &second, &C);
+    LAYER_LAUNCH(layer_chunks_kernel, layer_blocks((int64_t)2 * C), LAYER_THREADS, &dbias, &dweight,
+                 &sums, &chunks, &C);
     LAYER_LAUNCH(layer_norm_backward_kernel, layer_blocks((int64_t)rows * 32), LAYER_THREADS, &dX,
                  &around, &dY, &X, &stats, &weight, &rows, &C);
     return COURSE_OK;
@@ -247,11 +246,12 @@ TRAIN_GPT_LAYER layer_bias_gradient(bf16* dbias, const bf16* dY, int rows, int o
                                     void* workspace) {
     float* sums = (float*)workspace;
     const float *X = NULL, *stats = NULL;
-    int chunks = CEIL_DIV(rows, LAYER_CHUNK_ROWS), first = 0;
+    bf16* none = NULL;
+    int chunks = CEIL_DIV(rows, LAYER_CHUNK_ROWS);
     LAYER_LAUNCH(layer_columns_kernel, layer_chunk_blocks(rows, outputs), LAYER_THREADS, &sums, &dY,
                  &X, &stats, &rows, &outputs);
-    LAYER_LAUNCH(layer_chunks_kernel, layer_blocks(outputs), LAYER_THREADS, &dbias, &sums, &chunks,
-                 &outputs, &first, &outputs);
+    LAYER_LAUNCH(layer_chunks_kernel, layer_blocks(outputs), LAYER_THREADS, &dbias, &none, &sums,
+                 &chunks, &outputs);
     return COURSE_OK;
 }
 
