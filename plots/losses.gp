@@ -1,5 +1,6 @@
 # losses.gp: loss curves, and below them their differences. Columns of $losses: step, loss of the
-# course, of eager, of torch.compile, percent that the last two are above the first.
+# course, of eager, of torch.compile, percent that the last two are above the first. limit: up to
+# where their axis goes.
 set multiplot
 set lmargin at screen across(70)
 set rmargin at screen across(width - 20)
@@ -24,6 +25,8 @@ set bmargin at screen up(68)
 set label 3 "percent above the course" at graph 0, screen up(204)
 set label 4 "step" at graph 0.5, screen up(14) center
 set xtics format "%g"
+set yrange [-limit:limit]
+set ytics -limit, limit / 2, limit
 plot 0 with lines linewidth 2.5 linecolor rgb BLUE, \
     $losses using 1:5 with lines linewidth 1.5 dashtype 2 linecolor rgb GREEN, \
     $losses using 1:6 with lines linewidth 1.5 dashtype 3 linecolor rgb VERMILLION

@@ -68,6 +68,13 @@ refused() { # refused WORDS NAME=VALUE...
     shift
     ! env "$@" sh grader/make/train.sh >"$dir/said" 2>&1 && grep -q "$words" "$dir/said"
 }
+# shellcheck disable=SC2016  # the $ are awk's
+for record in plots/data/*/29_train_gpt.losses.csv; do
+    expect "train: recorded losses are within 1 % of PyTorch's: ${record%/*}" awk -F, '
+        NR == 1 { if ($2 != "ours") exit wrong = 1; next }
+        { for (f = 3; f <= NF; f++) if (!($f / $2 < 1.01 && $f / $2 > 0.99)) wrong = 1 }
+        END { exit wrong || NR < 200 }' "$record"
+done
 expect "train: another MODEL= is refused" refused 'none of these' MODEL=large
 expect "train: STEPS=0 is refused" refused 'no whole number' STEPS=0
 expect "train: FROM= is exercises or solutions" refused 'neither' FROM=steps
@@ -110,6 +117,7 @@ ranks_of() {
 # A process is killed while the others wait for it.
 killed() {
     mkdir -p "$dir/killed"
+    : >"$dir/said" # what another run said is not waited for
     build/train/cpu/program --model tiny --text build/train/text --out "$dir/killed" --gpus 2 --steps 500 \
         --nccl build/train/libnccl-cpu.so >"$dir/said" 2>&1 &
     watcher=$!
@@ -125,6 +133,7 @@ killed() {
 expect "train: a process that dies ends the others, with a message" killed
 interrupted_two() {
     mkdir -p "$dir/two_parts"
+    : >"$dir/said"
     build/train/cpu/program --model tiny --text build/train/text --out "$dir/two_parts" --gpus 2 --steps 500 \
         --nccl build/train/libnccl-cpu.so >"$dir/said" 2>&1 &
     watcher=$!

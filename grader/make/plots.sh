@@ -89,9 +89,10 @@ draw traffic "$to/traffic.svg" $traffic
 given=plots/data/$gpu/23_profiling.counters.csv cured=plots/data/$gpu/23_profiling.after.csv
 [ ! -e "$given" ] || draw cures "$to/given_23.svg" "$given"
 [ ! -e "$cured" ] || draw cures "$to/cures_23.svg" "$given" "$cured"
-# lesson 29's training beside PyTorch's (grader/train/peers.py)
-for what in tokens losses; do
-    csv=plots/data/$gpu/29_train_gpt.$what.csv
+# lesson 29's training beside PyTorch's (grader/train/peers.py), and its kernels (grader/train/shares.awk)
+for record in tokens losses spikes kernels; do
+    csv=plots/data/$gpu/29_train_gpt.$record.csv what=$record
+    [ $record != kernels ] || what=shares
     [ ! -e "$csv" ] || draw $what "$to/${what}_29.svg" "$csv"
 done
 

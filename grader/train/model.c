@@ -15,8 +15,8 @@
 // tiny: heads of 64 channels are the smallest that the course's attention takes. Its steps and
 // numbers were tried out: it has 60 seconds.
 static const struct model_size sizes[] = {
-    {"tiny", 2, 64, 1, 32, 8, 96, 230, 12, 8e-3f, 0.15f},
-    {"small", 6, 384, 6, 256, 16, 96, 2000, 100, 1e-3f, 0.05f},
+    {"tiny", 2, 64, 1, 32, 4, 96, 440, 60, 5e-3f, 0.15f},
+    {"small", 6, 384, 6, 256, 16, 96, 800, 100, 1e-3f, 0.05f},
     {"124m", 12, 768, 12, 1024, 16, 50304, 2000, 100, 6e-4f, 0.02f},
     {0},
 };
@@ -184,7 +184,7 @@ static int make_all(struct model* m) {
 static void draw_parameters(const struct model* m, uint64_t seed, float* w) {
     const double matrices = 0.02 * sqrt(768.0 / m->size.C);
     for (int64_t i = 0; i < m->decayed; i++) {
-        double size = i < m->P ? m->size.embedding : i < m->at[0][0] ? 0.02 : matrices;
+        double size = i < m->at[0][0] ? m->size.embedding : matrices;
         w[i] = (float)(size * draw_normal(seed, (uint64_t)i));
     }
     for (int64_t i = m->decayed; i < m->n; i++) w[i] = 0.0f;

@@ -21,7 +21,7 @@ struct model_size {
     int steps;         // STEPS= if it is not given
     int warm;          // steps until the learning rate is the largest
     float lr;          // the largest learning rate
-    float embedding;   // the standard deviation of the token embedding at the beginning
+    float embedding;   // the standard deviation of both embeddings at the beginning
 };
 
 // The size of this name, or NULL. model_names(): all of them, with spaces between.

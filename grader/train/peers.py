@@ -26,7 +26,7 @@ import torch
 import torch.nn.functional as F
 
 SIZES = {  # layers, C, H, N, B, V, warm-up, lr, embedding
-    "tiny": (2, 64, 1, 32, 8, 96, 12, 8e-3, 0.15),
+    "tiny": (2, 64, 1, 32, 4, 96, 60, 5e-3, 0.15),
     "small": (6, 384, 6, 256, 16, 96, 100, 1e-3, 0.05),
     "124m": (12, 768, 12, 1024, 16, 50304, 100, 6e-4, 0.02),
 }
@@ -134,7 +134,7 @@ class GPT(torch.nn.Module):
         by block; norms 1, biases 0 (the former are LayerNorm's own)."""
         usual = 0.02 * math.sqrt(768 / self.E.weight.shape[1])
         ending = usual / math.sqrt(2 * len(self.blocks))
-        matrices = [(self.E.weight, embedding), (self.P.weight, 0.02)]
+        matrices = [(self.E.weight, embedding), (self.P.weight, embedding)]
         for b in self.blocks:
             matrices += [(b.qkv.weight, usual), (b.proj.weight, ending), (b.fc.weight, usual), (b.out.weight, ending)]
             for layer in (b.qkv, b.proj, b.fc, b.out):
