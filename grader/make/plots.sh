@@ -89,7 +89,8 @@ draw traffic "$to/traffic.svg" $traffic
 given=plots/data/$gpu/23_profiling.counters.csv cured=plots/data/$gpu/23_profiling.after.csv
 [ ! -e "$given" ] || draw cures "$to/given_23.svg" "$given"
 [ ! -e "$cured" ] || draw cures "$to/cures_23.svg" "$given" "$cured"
-# lesson 29's training beside PyTorch's (grader/train/peers.py), and its kernels (grader/train/shares.awk)
+# lesson 29's training beside PyTorch's (grader/train/peers.py), one with too short a warm-up, and
+# a step's kernels (grader/train/shares.awk)
 for record in tokens losses spikes kernels; do
     csv=plots/data/$gpu/29_train_gpt.$record.csv what=$record
     [ $record != kernels ] || what=shares

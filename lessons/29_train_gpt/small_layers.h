@@ -152,8 +152,9 @@ static __device__ __forceinline__ void layer_group_sum(float x[LAYER_PIECE]) {
 
 // A warp for each chunk of rows and group of columns; a lane has 8 columns of every fourth row.
 //     sums[chunk][j] = sum_r dY[r][j]
-// and if X is not NULL, behind all columns' sums: sum_r dY[r][j] x^[r][j], as a norm's weight needs.
-static __global__ void layer_columns_kernel(float* sums,  // (chunks, cols), or (chunks, 2 cols) out
+// and if X is not NULL, behind all columns' sums: sum_r dY[r][j] x^[r][j], as
+// the weight of a norm needs it.
+static __global__ void layer_columns_kernel(float* sums,         // (chunks, cols or 2 cols)  out
                                             const bf16* dY,      // (rows, cols)
                                             const float* X,      // (rows, cols) or NULL
                                             const float* stats,  // (rows, 2)    or NULL
