@@ -7,6 +7,7 @@ of("model") == "124m" {
     ms[r] = of("ms")
     share[r] = of("share")
     all += ms[r]
+    when = of("date")
     if (length(name[r]) > longest) longest = length(name[r])
     if (ms[r] > largest) largest = ms[r]
 }
@@ -23,7 +24,7 @@ END {
     }
     print "END\n$heads << END\n0\t\nEND"
     set("title", "make train MODEL=124m: where a step's time goes")
-    set("subtitle", machine[1] ", " date[1])
+    set("subtitle", machine[1] ", " when)
     set("axis", sprintf("milliseconds of a step, one GPU; all kernels together %.1f", all))
     printf "sizes = 1; mixed = 1; bars = %d; longest = %d; largest = %g; ceiling = 1e30\n", rows, longest, largest
     printf "height = %d\n", 150 + 44 * rows

@@ -12,7 +12,7 @@ return function(fail)
     end
 
     -- plots/data/GPU/LESSON_*.csv of the first GPU as rows, each a table by column name, and in the
-    -- columns' order; and its path. kind: "", or ".counters".
+    -- columns' order; and its path. kind: "", or ".counters" and the like.
     local function recorded(lesson, kind, ...)
         if not lesson:match("^%d+$") then fail("a lesson is a number, not " .. lesson, ...) end
         local matches = {}
@@ -43,9 +43,11 @@ return function(fail)
     local function value_of(text, code)
         local lesson, size, version, column = text:match("^%s*(.-),%s*(.-),%s*(.-),%s*(.-)%s*$")
         if not column then fail("a number is `LESSON, SIZE, VERSION, COLUMN`", code) end
-        local rows, path = recorded(lesson, "", code)
+        -- 29.kernels: of a record of another kind, whose first two columns stand for size and version
+        local number, kind = lesson:match("^(%d+)(%.?%a*)$")
+        local rows, path = recorded(number or lesson, kind or "", code)
         for _, row in ipairs(rows) do
-            if row.size == size and row.version == version then
+            if row[1] == size and row[2] == version then
                 return tonumber(row[column]) or fail(("%s has no number %s for that"):format(path, column), code)
             end
         end
