@@ -1,8 +1,10 @@
-# spikes.awk: figures for spikes.gp: the first steps of a training whose warm-up is too short, with
-# two seeds, by the course's kernels and by PyTorch's.
+# spikes.awk: figures for spikes.gp: a training whose warm-up is too short, with two seeds, by the
+# course's kernels and by PyTorch's; one with a longer warm-up; the entropy of single characters.
 #   awk -f plots/csv.awk -f plots/spikes.awk plots/data/GPU/29_train_gpt.spikes.csv
-of("step") <= 60 {
-    row[++steps] = of("step") "\t" of("ours") "\t" of("eager") "\t" of("ours with SEED=2") "\t" of("eager with SEED=2")
+{
+    row[++steps] = of("step") "\t" of("ours") "\t" of("eager") "\t" of("ours with SEED=2") "\t" \
+        of("eager with SEED=2") "\t" of("ours with WARM=100")
+    unigrams = of("unigrams")
 }
 END {
     if (failed) exit 1
@@ -10,7 +12,7 @@ END {
     print "$losses << END"
     for (i = 1; i <= steps; i++) print row[i]
     print "END"
-    set("title", "A warm-up of 10 steps: the loss jumps, whoever computes it")
-    set("subtitle", "MODEL=124m, " measured(1))
-    print "height = 420"
+    set("title", "WARM=10: the loss jumps and stays, whoever computes it")
+    set("subtitle", "MODEL=124m STEPS=" steps ", " measured(1))
+    printf "height = 480; unigrams = %g\n", unigrams
 }

@@ -61,6 +61,10 @@ cut() {
     head -c 100000 "$dir/half" >"$dir/parts/tiny.checkpoint"
     ! program parts >"$dir/third" 2>&1 && grep -q 'is damaged' "$dir/third"
 }
+warmed() {
+    program parts --steps 3 --warm 1 >"$dir/third" 2>&1 && grep -q 'another WARM=' "$dir/third"
+}
+expect "train: another WARM= is another training" warmed
 expect "train: half a checkpoint is refused" cut
 expect "train: nothing is left beside it" test ! -e "$dir/parts/tiny.checkpoint.new"
 refused() { # refused WORDS NAME=VALUE...
@@ -75,8 +79,19 @@ for record in plots/data/*/29_train_gpt.losses.csv; do
         { for (f = 3; f <= NF; f++) if (!($f / $2 < 1.01 && $f / $2 > 0.99)) wrong = 1 }
         END { exit wrong || NR < 200 }' "$record"
 done
+# numbers FILE LINE: those of its lines for a model, as one spelling
+numbers() { sed -n "s/.*\"\(tiny\|small\|124m\)\"[:,] *(*\([-0-9., e]*[f0-9., e-]*\).*/\1 \2/p" "$1" | sed 's/f//g; s/, / /g'; }
+same_sizes() {
+    numbers grader/train/model.c | awk '{ $8 = ""; $0 = $0; $1 = $1 } 1' >"$dir/ours" # without the steps
+    numbers grader/train/peers.py | awk '{ $1 = $1 } 1' >"$dir/theirs"
+    [ "$(wc -l <"$dir/ours")" = 3 ] && diff "$dir/ours" "$dir/theirs"
+}
+expect "train: peers.py has the models' sizes" same_sizes
+rate=$(numbers grader/train/model.c | awk '$1 == "tiny" { print $10 }')
+expect "train: apart.c has the learning rate of MODEL=tiny" grep -q "lr = $rate," grader/test/train/apart.c
 expect "train: another MODEL= is refused" refused 'none of these' MODEL=large
 expect "train: STEPS=0 is refused" refused 'no whole number' STEPS=0
+expect "train: WARM=0 is refused" refused 'no whole number' WARM=0
 expect "train: FROM= is exercises or solutions" refused 'neither' FROM=steps
 expect "train: GPUS=0 is refused" refused 'no number of GPUs' GPUS=0
 expect "train: GPUS=3 does not divide the texts" refused 'divided evenly' GPUS=3

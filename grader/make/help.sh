@@ -16,7 +16,7 @@ make profile LESSON=05        the kernel's memory traffic, line by line (FORMAT=
 make trace LESSON=12          what the solution's kernel holds after each tile, as JSON
 make torch LESSON=16          the kernel as an operation of PyTorch, checked (sh setup.sh --torch)
 make bench LESSON=05|all      how fast it is on this GPU, beside the steps and the libraries
-make train                    a language model on your kernels (MODEL=tiny|small|124m STEPS= SEED= GPUS=)
+make train                    a language model on your kernels (MODEL=tiny|small|124m STEPS= WARM= SEED= GPUS=)
 make tune LESSON=14           the tile sizes that are fastest on this GPU
 make run FILE=x.cu ARGS='1 2' any .cu on the CPU device (WATCH=check, profile: watched)
 make install-cpu PREFIX=dir   the CPU device on its own: cudev, headers, library, manual

@@ -2,8 +2,8 @@
 # train.sh: what `make train` does: links the kernels of FROM= (exercises, where their answers are
 # right; else the solutions) into a program that trains a language model, and runs it. Your own
 # code: no sandbox.
-# usage: train.sh      with FROM (exercises), MODEL (tiny), STEPS, SEED, DEVICE in the environment, OUT, the folder
-#        for checkpoint and curve (build/train), GPUS, and NCCL, its library (what the loader finds)
+# usage: train.sh      with FROM (exercises), MODEL (tiny), STEPS, WARM, SEED, DEVICE in the environment, OUT, the
+#        folder for checkpoint and curve (build/train), GPUS, and NCCL, its library (what the loader finds)
 . grader/make/gpu.sh
 . grader/make/file.sh
 from=${FROM:-exercises} model=${MODEL:-tiny} out=build/train to=${OUT:-build/train}
@@ -26,6 +26,12 @@ esac
 case ${STEPS:-1} in
 *[!0-9]* | 0*)
     echo "STEPS=$STEPS is no whole number from 1." >&2
+    exit 2
+    ;;
+esac
+case ${WARM:-1} in
+*[!0-9]* | 0*)
+    echo "WARM=$WARM is no whole number of steps from 1." >&2
     exit 2
     ;;
 esac
@@ -59,11 +65,15 @@ mkdir -p "$out/$device" "$to" || exit 2
 # ---- which kernels
 
 chosen="" others=""
+# Lesson 08's layer on lesson 24's product, unless it is yours: course.cu calls it by another name.
+layer=solutions/24_hopper_matmul/layer/fused_linear.cu
+if [ -z "$hopper" ] || [ ! -e $layer ]; then layer=; fi
 for lesson in $lessons; do
     file=exercises/$lesson/${lesson#*_}.cu
     why=
     if [ "$from" = exercises ] && why=$("$build/train/standing" "build/results/$lesson.json" "$file"); then
         chosen="$chosen $file"
+        [ "$lesson" != 08_fused_linear ] || layer=
         echo "Lesson ${lesson%%_*}: $file"
     elif [ -e "solutions/$lesson/${lesson#*_}.cu" ]; then
         chosen="$chosen solutions/$lesson/${lesson#*_}.cu"
@@ -75,20 +85,19 @@ for lesson in $lessons; do
     fi
 done
 [ -z "$others" ] || echo "From the solutions, since$others"
+[ -z "$hopper" ] || echo "Of these, those of 07, 14 and 16 are not called: 24 to 26 do their work on a Hopper GPU, as which the
+CPU device poses.${layer:+ The linear layers of the forward pass are 08's on 24's product: $layer}"
 
 # ---- the program
 
-# Lesson 08's layer on lesson 24's product: course.cu calls it by another name.
-layer=solutions/24_hopper_matmul/layer/fused_linear.cu
-if [ -z "$hopper" ] || [ ! -e $layer ]; then layer=; fi
 include="-Igrader -Ilessons${hopper:+ -DTRAIN_WITH_HOPPER}${layer:+ -DTRAIN_WITH_LAYER}"
 for lesson in $lessons; do include="$include -Ilessons/$lesson"; done
 
-# is_fresh OBJECT SOURCE: is it newer than its source, the headers that it included (OBJECT.d, as
-# the compiler wrote it), and what made it? A header that is gone is told by find, and counts as
-# new.
+# is_fresh OBJECT SOURCE FLAGS: was it made with these flags, and is it newer than its source, the
+# headers that it included (OBJECT.d, as the compiler wrote it), and what made it? A header that is
+# gone is told by find, and counts as new.
 is_fresh() {
-    [ -e "$1" ] && [ -e "$1.d" ] || return 1
+    [ -e "$1" ] && [ -e "$1.d" ] && [ "$(cat "$1.flags" 2>/dev/null)" = "$3" ] || return 1
     made_by="grader/make/train.sh"
     [ "$device" = cuda ] || made_by="$made_by grader/cpu/cxxflags $build/cpu/rewrite"
     # shellcheck disable=SC2046,SC2086  # one word each
@@ -99,8 +108,10 @@ is_fresh() {
 object() {
     source=$1 object=$2
     shift 2
-    ! is_fresh "$object" "$source" || return 0
+    made_with="${nvcc:-} ${compute:-} $* $include"
+    ! is_fresh "$object" "$source" "$made_with" || return 0
     echo "Compiles $source"
+    echo "$made_with" >"$object.flags"
     if [ "$device" = cuda ]; then
         # shellcheck disable=SC2086  # the flags are words
         "$nvcc" -O3 -std=c++17 -gencode "arch=compute_$compute,code=sm_$compute" "$@" $include \
@@ -158,6 +169,7 @@ prose >"$out/text.$$" && mv "$out/text.$$" "$out/text" || exit 1
 
 set -- --model "$model" --text "$out/text" --out "$to"
 [ -z "$STEPS" ] || set -- "$@" --steps "$STEPS"
+[ -z "$WARM" ] || set -- "$@" --warm "$WARM"
 [ -z "$SEED" ] || set -- "$@" --seed "$SEED"
 [ -z "$GPUS" ] || set -- "$@" --gpus "$GPUS"
 [ "$device" != cpu ] || nccl=$build/train/libnccl-cpu.so # several processes, a CPU device each

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char magic[8] = "GPT29 2";
+static const char magic[8] = "GPT29 3";
 
 struct head {
     char magic[8], model[16];
     uint64_t seed, text;
-    int64_t parameters, steps, step;
+    int64_t parameters, steps, warm, step;
 };
 
 static struct head head_of(const struct run_state* s) {
@@ -21,6 +21,7 @@ static struct head head_of(const struct run_state* s) {
                      .text = s->text,
                      .parameters = s->parameters,
                      .steps = s->steps,
+                     .warm = s->warm,
                      .step = s->step};
     memcpy(h.magic, magic, sizeof h.magic);
     memcpy(h.model, s->model, sizeof h.model);
@@ -48,9 +49,10 @@ int checkpoint_write(const char* path, const struct run_state* s) {
                 fflush(file) == 0 && fsync(fileno(file)) == 0;
     if (file && fclose(file) != 0) good = false;
     if (good && rename(name, path) == 0) return 0;
-    fprintf(stderr,
-            "make train: the checkpoint %s cannot be written: %s. The one before it is intact.\n",
-            path, strerror(errno));
+    const int why = errno;
+    const char* before = access(path, F_OK) == 0 ? " The one before it is intact." : "";
+    fprintf(stderr, "make train: the checkpoint %s cannot be written: %s.%s\n", path, strerror(why),
+            before);
     remove(name);
     return -1;
 }
@@ -61,6 +63,7 @@ static const char* difference(const struct head* a, const struct head* b) {
         return "another MODEL='s";
     if (a->seed != b->seed) return "another SEED='s";
     if (a->steps != b->steps) return "one with other STEPS=";
+    if (a->warm != b->warm) return "one with another WARM=";
     return a->text != b->text ? "another text's" : NULL;
 }
 

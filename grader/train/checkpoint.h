@@ -10,7 +10,8 @@ struct run_state {
     char model[16];
     uint64_t seed, text;  // text: its hash
     int64_t parameters;
-    int64_t steps;    // of the whole training: the learning rate follows from it
+    int64_t steps;    // of the whole training: the learning rate follows from these two
+    int64_t warm;     // until it is the largest
     int64_t step;     // done
     float* losses;    // steps + 1 of them: of step i at [i], from 1 on
     float* held_out;  // the same; NaN where nobody looked

@@ -58,8 +58,8 @@ extern "C" int train_layers_begin(int outputs) {
 }
 
 extern "C" void train_layers_end(void) {
-    cudaFree(zeros_gpu);
-    cudaFree(tickets_gpu);
+    cudaFree(zeros_gpu), zeros_gpu = NULL;
+    cudaFree(tickets_gpu), tickets_gpu = NULL;
 }
 
 extern "C" const char* train_layers_names(void) {
@@ -161,8 +161,4 @@ extern "C" int layer_attention_backward(bf16* dQKV, const bf16* QKV, const bf16*
                                1, workspace);
     return flash_backward_split(dQKV, dK, dV, QKV, K, V, O, LSE, dO, B, N, N, H, h.d, h.qkv, h.qkv,
                                 h.qkv, h.qkv, h.qkv, h.qkv, h.o, h.o, h.scale, 1, workspace);
-}
-
-extern "C" size_t train_layer_bytes(int B, int N, int C, int H) {
-    return train_gpt_layer_bytes(B, N, C, H);
 }

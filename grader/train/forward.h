@@ -63,9 +63,6 @@ int train_product(bf16* Y_gpu, const bf16* X_gpu, const bf16* W_gpu, int rows, i
 // O and LSE of causal attention over QKV, (B, N, 3, H, d).                  (lessons 14, 25)
 int train_attention(bf16* O_gpu, float* LSE_gpu, const bf16* QKV_gpu, int B, int N, int C, int H);
 
-// Bytes of workspace that the layers of the backward pass need here.
-size_t train_layer_bytes(int B, int N, int C, int H);
-
 COURSE_END_C
 
 #endif

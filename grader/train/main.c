@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -33,7 +34,7 @@ enum {
 
 struct options {
     const char *model, *text, *out, *nccl;
-    int64_t steps, gpus;
+    int64_t steps, warm, gpus;
     uint64_t seed;
 };
 
@@ -75,14 +76,15 @@ static struct options read_options(int argc, char** argv) {
         if (strcmp(argv[i], "--text") == 0) o.text = value;
         if (strcmp(argv[i], "--out") == 0) o.out = value;
         if (strcmp(argv[i], "--steps") == 0) o.steps = number("STEPS", value, 1);
+        if (strcmp(argv[i], "--warm") == 0) o.warm = number("WARM", value, 1);
         if (strcmp(argv[i], "--seed") == 0) o.seed = (uint64_t)number("SEED", value, 0);
         if (strcmp(argv[i], "--gpus") == 0) o.gpus = number("GPUS", value, 1);
         if (strcmp(argv[i], "--nccl") == 0) o.nccl = value;
     }
     if (o.model && o.text && o.out) return o;
     fprintf(stderr,
-            "usage: %s --model NAME --text FILE --out FOLDER [--steps N] [--seed N] [--gpus N] "
-            "[--nccl FILE]\n",
+            "usage: %s --model NAME --text FILE --out FOLDER [--steps N] [--warm N] [--seed N] "
+            "[--gpus N] [--nccl FILE]\n",
             argv[0]);
     exit(2);
 }
@@ -129,6 +131,11 @@ static int begin(struct training* t) {
 #ifdef CPU_DEVICE
     cudev_leave_open();  // a training launches small kernels a hundred thousand times
 #endif
+    if (mkdir(t->o.out, 0777) != 0 && errno != EEXIST) {
+        fprintf(stderr, "make train: the folder OUT=%s cannot be made: %s.\n", t->o.out,
+                strerror(errno));
+        return 2;
+    }
     if (text_read(&t->text, t->o.text, t->size.N) != 0) return 1;
     if (reducer_begin(&t->reducer, &t->ranks, t->o.nccl) != COURSE_OK) return 2;
     int status = model_begin(&t->model, &t->size, t->o.seed, t->reducer);
@@ -137,6 +144,8 @@ static int begin(struct training* t) {
     struct run_state* s = &t->state;
     s->seed = t->o.seed, s->text = t->text.hash, s->parameters = n;
     s->steps = t->o.steps ? t->o.steps : t->size.steps;
+    s->warm = t->o.warm ? t->o.warm : t->size.warm;
+    if (s->warm > (s->steps + 1) / 2) s->warm = (s->steps + 1) / 2;
     snprintf(s->model, sizeof s->model, "%s", t->size.name);
     if (speed_begin(&t->speed, s->steps) != 0) return 1;
     s->losses = floats(s->steps + 1), s->held_out = floats(s->steps + 1);
@@ -189,6 +198,7 @@ static int find_checkpoint(struct training* t) {
     int there = checkpoint_read(t->path, s, &why);
     if (there < 0) return 1;
     if (there && s->step == s->steps) {
+        printf("%s is of a training that has ended: it begins anew.\n", t->path);
         s->step = 0;
         for (int64_t i = 0; i <= s->steps; i++) s->held_out[i] = NAN;
         return 0;
@@ -221,9 +231,9 @@ static int resume(struct training* t) {
     return status == COURSE_OK ? 0 : refused("copying the parameters", status);
 }
 
-// From 0 up in the model's steps of warm-up, at most half of all; then down to a tenth, evenly.
+// From 0 up in the steps of warm-up; then down to a tenth, evenly.
 static float rate(const struct training* t, int64_t step) {
-    double steps = (double)t->state.steps, warm = fmin(t->size.warm, ceil(steps / 2));
+    double steps = (double)t->state.steps, warm = (double)t->state.warm;
     double done = steps > warm ? ((double)step - warm) / (steps - warm) : 0;
     return t->size.lr * (float)((double)step < warm ? (double)step / warm : 1 - 0.9 * done);
 }

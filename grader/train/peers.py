@@ -7,7 +7,8 @@ reads build/train/124m.csv (our losses) and 124m.speed.csv (our speed), and trai
 steps: eager with scaled_dot_product_attention and fused AdamW, then the same under torch.compile; bf16 by
 autocast, with float parameters. It prints a table, and writes TO.tokens.csv, a row for ours and for each
 of PyTorch's, and TO.losses.csv, the loss of each step: what `make plots` draws from
-plots/data/GPU/29_train_gpt.*.csv. SEED is that of the training, 1 if it is not given.
+plots/data/GPU/29_train_gpt.*.csv. SEED is that of the training, 1 if it is not given,
+and so is WARM in the environment.
 
 Speed is that of the second half of the steps, in blocks of 20: PyTorch is waited for at a block's
 end, ours after each step, which is to our disadvantage.
@@ -158,6 +159,7 @@ BLOCK = 20  # steps
 def train(name, text, steps, seed, compiled):
     """Milliseconds of a step, a number for each block, and the losses."""
     layers, C, H, N, B, V, warm, lr, embedding = SIZES[name]
+    warm = int(os.environ.get("WARM") or warm)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     wait = torch.cuda.synchronize if device == "cuda" else lambda: None
     with torch.device(device):

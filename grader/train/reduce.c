@@ -148,12 +148,14 @@ static int mean(struct reducer* r, const struct reduced* arrays, int count, int 
     TRY(cuda(cudaEventRecord(r->written, 0), "recording an event"));
     TRY(cuda(cudaStreamWaitEvent(r->stream, r->written, 0), "waiting for an event"));
     TRY(nccl(r, r->group_start(), "a group"));
-    for (int i = 0; i < count; i++)
-        TRY(nccl(r,
-                 r->all_reduce(arrays[i].array_gpu, arrays[i].array_gpu, (size_t)arrays[i].count,
-                               type, NCCL_MEAN, r->comm, r->stream),
-                 "a mean over all GPUs"));
-    return nccl(r, r->group_end(), "means over all GPUs");
+    int status = COURSE_OK;
+    for (int i = 0; i < count && status == COURSE_OK; i++)
+        status = nccl(r,
+                      r->all_reduce(arrays[i].array_gpu, arrays[i].array_gpu,
+                                    (size_t)arrays[i].count, type, NCCL_MEAN, r->comm, r->stream),
+                      "a mean over all GPUs");
+    int ended = nccl(r, r->group_end(), "means over all GPUs");  // also a group that failed
+    return status == COURSE_OK ? ended : status;
 }
 
 int reducer_mean(struct reducer* r, const struct reduced* arrays, int count) {

@@ -11,8 +11,8 @@ COURSE_BEGIN_C
 // slices, a block for each tile and slice; the slices' sums are then added in their order, so that
 // the result is repeatable.
 //
-// How many slices that takes: as many as give every multiprocessor a block, or 1 if cutting is not
-// worth it: the product is then lesson 24's own.
+// How many slices there are: as many as leave each multiprocessor at most one block, fewer if they
+// were short or the workspace had no room. 1: the product is better lesson 24's own.
 int split_slices(int rows, int outputs, int inputs);
 
 // Returns COURSE_UNSUPPORTED for what TMA cannot copy, COURSE_CUDA_ERROR if a launch failed, else
@@ -20,7 +20,8 @@ int split_slices(int rows, int outputs, int inputs);
 int split_product(bf16* dW_gpu,          // (outputs, inputs)  out; multiples of 8
                   const bf16* dY_gpu,    // (rows, outputs)    all aligned to 16 bytes
                   const bf16* X_gpu,     // (rows, inputs)
-                  float* workspace_gpu,  // (slices, outputs, inputs): at most rows * outputs / 2
+                  float* workspace_gpu,  // (slices, outputs, inputs); of split_slices() slices
+                                         // these are at most rows * outputs / 2
                   int rows, int outputs, int inputs, int slices);
 
 COURSE_END_C

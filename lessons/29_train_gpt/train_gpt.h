@@ -118,7 +118,7 @@ int train_gpt_adamw(float* w_gpu,       // in and out: the parameters
 static inline size_t train_gpt_layer_bytes(int B, int N, int C, int H) {
     size_t rows = (size_t)B * (size_t)N, padded = CEIL_DIV((size_t)N, 128) * 128;
     size_t attention = (size_t)B * padded * ((size_t)C + 3 * (size_t)H) * sizeof(float);
-    size_t transposed = rows * 8 * (size_t)C * 2;
+    size_t transposed = rows * 4 * (size_t)C * 2;
     size_t columns = CEIL_DIV(rows, 128) * 4 * (size_t)C * sizeof(float);
     return attention + transposed + columns;
 }
