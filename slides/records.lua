@@ -43,7 +43,7 @@ return function(fail)
     local function value_of(text, code)
         local lesson, size, version, column = text:match("^%s*(.-),%s*(.-),%s*(.-),%s*(.-)%s*$")
         if not column then fail("a number is `LESSON, SIZE, VERSION, COLUMN`", code) end
-        -- 29.kernels: of a record of another kind, whose first two columns stand for size and version
+        -- 29.kernels: a record of another kind; its first two columns are size and version
         local number, kind = lesson:match("^(%d+)(%.?%a*)$")
         local rows, path = recorded(number or lesson, kind or "", code)
         for _, row in ipairs(rows) do

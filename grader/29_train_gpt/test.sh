@@ -62,7 +62,8 @@ cut() {
     ! program parts >"$dir/third" 2>&1 && grep -q 'is damaged' "$dir/third"
 }
 warmed() {
-    program parts --steps 3 --warm 1 >"$dir/third" 2>&1 && grep -q 'another WARM=' "$dir/third"
+    mkdir -p "$dir/warmed" && cp "$dir/half" "$dir/warmed/tiny.checkpoint" &&
+        program warmed --warm 1 >"$dir/third" 2>&1 && grep -q 'another WARM=' "$dir/third"
 }
 expect "train: another WARM= is another training" warmed
 expect "train: half a checkpoint is refused" cut

@@ -1,5 +1,6 @@
 // kernels.c: the kernels of `make train` that are no lesson's, beside the same in double: the split
-// weight gradient, the sum and norm, the embedding and its gradients. Sizes of MODEL=124m, and some that no model has.
+// weight gradient, the sum and norm, the embedding and its gradients. Sizes of MODEL=124m, and some
+// that no model has.
 #include <cuda_runtime_api.h>
 #include <math.h>
 #include <stdio.h>
