@@ -392,6 +392,8 @@ static void safe(struct check* c) {
              JUDGE_O);
     low_case(of_blocks(of_d(all_keys(c, 65, 1100), 128), 0), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, check_pick(c, 129, 150), 2048), 0), "", JUDGE_O);
+    // With tiles of 192 rows a warpgroup has none of these rows, and no scale.
+    low_case(of_blocks(all_keys(c, check_pick(c, 1, 128), 2048), 0), "", JUDGE_O);
     step_of_normal(c, rotated(rows_of_X(1, 128 + check_pick(c, 1, 99), 2, 64)), "");
     step_of_normal(c, transposed(rows_of_X(1, 128 + check_pick(c, 1, 99), 1, 64)), "");
 }

@@ -44,6 +44,10 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, enum cudaFuncAttribute attr
     return cudaSuccess;
 }
 
+void cudev_forget_limits(void) {
+    limit_count = 0;
+}
+
 bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit) {
     size_t asked = 0;
     for (int i = 0; i < limit_count; i++)
@@ -105,7 +109,7 @@ void cudev_pop_site(struct cudev_launch_site* site) {
     *site = sites[--site_count];
 }
 
-// Between arrays of which little is there lie gigabytes that nothing else guards.
+// Between arrays of which little is there lie gigabytes. A kernel that is not run touches none.
 static void check_hollow(const struct cudev_launch_site* site, int index, const void* address) {
     if (cudev_pool_of(address) != &cudev_hollow || cudev_allocation_at(address)) return;
     cudev_report_begin("bad_address", "argument %d of %s at %s:%d points into no array", index + 1,

@@ -6,19 +6,23 @@
 #include "cpu/device/worker.h"
 
 static cudaError_t check_device(const char* function, int device) {
-    if (device == 0) return cudaSuccess;
-    return cudev_fail(cudaErrorInvalidDevice, function, "there is only device 0, not %d", device);
+    int count;
+    const int current = cudev_device(&count);
+    if (device == current) return cudaSuccess;
+    return cudev_fail(cudaErrorInvalidDevice, function, "there is only device %d, not %d", current,
+                      device);
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
     if (!count) return cudev_null(__func__);
-    *count = 1;
+    (void)cudev_device(count);
     return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int* device) {
     if (!device) return cudev_null(__func__);
-    *device = 0;
+    int count;
+    *device = cudev_device(&count);
     return cudaSuccess;
 }
 
