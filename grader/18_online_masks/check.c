@@ -88,12 +88,13 @@ static void judge_windows(struct check* c, const struct contract* of) {
     judge(sizes(c, of, 64, 64, MASK(.window = 2147483647)), NULL, JUDGE_O);
 }
 
-// Far more documents than there are keys: nearly all are empty.
+// Far more documents than there are keys, nearly all of them empty. Those of one key each stand side
+// by side.
 static void judge_many_documents(struct problem p) {
-    int64_t* ends = check_allocate(p.check, p.index.documents + 1, sizeof *ends);
-    for (int64_t n = 0; n <= p.index.documents; n++)
-        ends[n] = n * 3 > p.index.documents * 2 ? 40 : n * 3 > p.index.documents ? 15 : 0;
-    ends[p.index.documents] = p.N_k;
+    const int64_t documents = p.index.documents;
+    const int64_t first = check_pick(p.check, documents / 3, documents / 2);
+    int64_t* ends = check_allocate(p.check, documents + 1, sizeof *ends);
+    for (int64_t n = first; n <= documents; n++) ends[n] = n - first < p.N_k ? n - first : p.N_k;
     judge(p, ends, JUDGE_O);
     free(ends);
 }
@@ -168,6 +169,8 @@ static void forward_windows(struct check* c) {
     attention_most_heads(sizes(c, &of_forward, 16, 16, MASK(.causal = true, .window = 9)));
     struct problem p = sizes(c, &of_forward, 1, 1, MASK(.causal = true, .window = 9));
     attention_reaches(with_heads(p, 1, 3), REACH_MOST - check_pick(c, 0, 9));
+    p = sizes(c, &of_forward, 17, 1, MASK(.causal = true, .window = 9));
+    attention_reaches_keys(with_heads(p, 1, 3), REACH_MOST);
 }
 static void forward_documents(struct check* c) {
     judge_documents(c, &of_forward);
@@ -203,6 +206,8 @@ static void windows(struct check* c) {
     judge_windows(c, &of_backward);
     struct problem p = sizes(c, &of_backward, 1, 16, MASK(.causal = true, .window = 9));
     attention_reaches(with_heads(p, 2, 4), (1 << 29) - check_pick(c, 0, 9));
+    p = sizes(c, &of_backward, 17, 1, MASK(.causal = true, .window = 9));
+    attention_reaches_keys(with_heads(p, 2, 4), REACH_MOST);
     attention_most_heads(sizes(c, &of_backward, 16, 16, MASK(.causal = true, .window = 9)));
 }
 static void documents(struct check* c) {

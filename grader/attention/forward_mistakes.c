@@ -194,13 +194,16 @@ static bool is_zero_beside_LSE(const struct suspect* s) {
 
 // With a scale below 0 the maximum of the scores before it is the smallest one afterwards: where the
 // others are 89 above it, their weights are infinite, and LSE is. Not all of these rows have a score
-// that is so large by itself.
+// that is so large by itself. If the maximum is scaled with the difference, it is infinite at the
+// beginning, and no row has a number left.
 static bool is_smallest_subtracted(const struct suspect* s) {
     const double infinite = 89, finite = 80;
     const struct problem* p = s->problem;
     const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
-    bool any = false;
+    bool any = false, none = true;
     if (!(p->scale < 0)) return false;
+    for (int64_t e = 0; e < LSE->count; e++) none &= LSE->untouched[e] || !isfinite(LSE->got[e]);
+    if (none) return true;
     FOR_EACH_QUERY(p, b, h, i) {
         const int64_t row = place_in(p, ARRAY_LSE, b, h, i), seen = keys_seen(p, i);
         double largest = -INFINITY, smallest = INFINITY;

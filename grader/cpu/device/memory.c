@@ -69,13 +69,14 @@ bool cudev_memory_init(void) {
     return state == READY;
 }
 
-// The arrays of which little is there, and not the gaps before them: who is far out of an array
-// shall not write there unseen.
+// The arrays of which little is there, and a little around them: not the gaps before. Who is far out
+// of an array shall not write there unseen; who is near is found with arrays that are whole.
+enum { AROUND = 1 << 20 };
 static void protect_hollow(int protection) {
     const size_t page = (size_t)getpagesize();
     for (size_t i = 0; i < cudev_hollow.count; i++) {
         const struct allocation* a = &cudev_hollow.table[i];
-        mprotect(a->data, cudev_round_up(a->bytes, page), protection);
+        mprotect(a->data - AROUND, cudev_round_up(a->bytes, page) + 2 * (size_t)AROUND, protection);
     }
 }
 
@@ -97,10 +98,10 @@ void cudev_memory_close(void) {
 
 void cudev_memory_grow(struct pool* pool, size_t top) {
     if (top <= pool->top) return;
-    const size_t gap = pool == &cudev_hollow ? HOLLOW_GAP : 0;
-    if (pool != &cudev_pinned)
-        mprotect(pool->base + pool->top + gap, top - pool->top - gap, PROT_READ | PROT_WRITE);
+    if (pool != &cudev_pinned && pool != &cudev_hollow)
+        mprotect(pool->base + pool->top, top - pool->top, PROT_READ | PROT_WRITE);
     pool->top = top;
+    if (pool == &cudev_hollow) protect_hollow(PROT_READ | PROT_WRITE);
 }
 
 void cudev_hold_open(int held) {
