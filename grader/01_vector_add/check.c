@@ -164,8 +164,8 @@ static void bad_arguments(struct check* c) {
     check_idle_calls(c, calls, declare_whole, NULL);
 }
 
-// A valid call in which the nth call of `function` fails. False if the design has fewer. No error is
-// left for the caller's next cudaGetLastError().
+// A valid call in which the nth call of `function` fails. False if the design has fewer. No error
+// is left for the caller's next cudaGetLastError().
 static bool call_with_failure(struct check* c, const char* function, int nth) {
     check_case(c, "n = %d, and call %d of %s fails", WHOLE, nth, function);
     declare(c, WHOLE);

@@ -187,8 +187,8 @@ static bool same(double want, double got, double tolerance) {
     return want == got || (isnan(want) && isnan(got)) || fabs(got - want) <= tolerance;
 }
 
-// A NaN or infinity that came from elsewhere, or a maximum that a NaN in its row spoilt. Where a sum
-// is to be infinite, a NaN is made of what belongs to it.
+// A NaN or infinity that came from elsewhere, or a maximum that a NaN in its row spoilt. Where a
+// sum is to be infinite, a NaN is made of what belongs to it.
 static bool leaked(const struct batch* b) {
     const struct tensor *sum = b->out[0], *max = b->out[1];
     bool any = false, elsewhere = false;

@@ -266,8 +266,8 @@ static bool is_product_rounded(const struct batch* b, double budget) {
     return infinite;
 }
 
-// Rows of finite scores so low that they were taken for hidden ones have an l of 0. Where no maximum
-// is subtracted it is 0 as well, but in rows that are less low, too.
+// Rows of finite scores so low that they were taken for hidden ones have an l of 0. Where no
+// maximum is subtracted it is 0 as well, but in rows that are less low, too.
 static bool is_low_taken_for_hidden(const struct batch* b, double budget) {
     const double low = -2e38;
     for (int64_t row = 0; row < b->rows; row++) {

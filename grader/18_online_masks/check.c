@@ -88,8 +88,8 @@ static void judge_windows(struct check* c, const struct contract* of) {
     judge(sizes(c, of, 64, 64, MASK(.window = 2147483647)), NULL, JUDGE_O);
 }
 
-// Far more documents than there are keys, nearly all of them empty. Those of one key each stand side
-// by side.
+// Far more documents than there are keys, nearly all of them empty. Those of one key each stand
+// side by side.
 static void judge_many_documents(struct problem p) {
     const int64_t documents = p.index.documents;
     const int64_t first = check_pick(p.check, documents / 3, documents / 2);

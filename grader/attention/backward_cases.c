@@ -312,10 +312,11 @@ void backward_case_again(struct problem p, int calls,
 }
 
 void backward_on_two_devices(struct problem p, const char* first, int status) {
-    enum { CALLS = 2 };
+    enum { CALLS = 2, ROWS = 16 };
     char what[80];
     snprintf(what, sizeof what, ", twice, the first call on another GPU, as %s", first);
     p.first_card = first;
+    p.N_q = p.N_k = ROWS;
     problem_name(&p, PACKED, what);
     check_rounds(p.check, CALLS);
     problem_declare(&p, PACKED);

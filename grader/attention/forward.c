@@ -369,10 +369,11 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
 }
 
 void forward_on_two_devices(struct problem p, const char* first, int status) {
-    enum { CALLS = 2 };
+    enum { CALLS = 2, ROWS = 16 };
     char what[80];
     snprintf(what, sizeof what, ", twice, the first call on another GPU, as %s", first);
     p.first_card = first;
+    p.N_q = p.N_k = ROWS;
     problem_name(&p, PACKED, what);
     check_rounds(p.check, CALLS);
     problem_declare(&p, PACKED);

@@ -192,10 +192,10 @@ static bool is_zero_beside_LSE(const struct suspect* s) {
     return is_O(s);
 }
 
-// With a scale below 0 the maximum of the scores before it is the smallest one afterwards: where the
-// others are 89 above it, their weights are infinite, and LSE is. Not all of these rows have a score
-// that is so large by itself. If the maximum is scaled with the difference, it is infinite at the
-// beginning, and no row has a number left.
+// With a scale below 0 the maximum of the scores before it is the smallest one afterwards: where
+// the others are 89 above it, their weights are infinite, and LSE is. Not all of these rows have a
+// score that is so large by itself. If the maximum is scaled with the difference, it is infinite at
+// the beginning, and no row has a number left.
 static bool is_smallest_subtracted(const struct suspect* s) {
     const double infinite = 89, finite = 80;
     const struct problem* p = s->problem;
