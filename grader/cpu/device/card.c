@@ -20,6 +20,11 @@ static const struct known_card* card_of(const char* variable) {
     return named;
 }
 
+const struct known_card* cudev_card_of(int number) {
+    if (number == device) return cudev_card();
+    return card_of(number == 0 ? "CUDEV_FIRST_CARD" : "CUDEV_CARD");
+}
+
 const struct known_card* cudev_card(void) {
     if (!card) card = card_of(begins_on_another() ? "CUDEV_FIRST_CARD" : "CUDEV_CARD");
     return card;
