@@ -330,6 +330,30 @@ static void step_arguments(struct check* c) {
         check_run(c);
     }
     check_launches_fail(c, declare_step, &q);
+    check_case(c, "to eight bits, on a card that is no Hopper GPU");
+    check_pose_as(c, "rtx4090");
+    declare_step(c, &q);
+    check_expect(c, COURSE_UNSUPPORTED, CAUSE_argument_check);
+    check_run(c);
+}
+
+// Two calls, the first on another GPU, where the launcher returns `status`: nothing that was asked
+// of it, or set for it, may be kept.
+static void on_two_devices(struct check* c, const char* first, int status) {
+    enum { CALLS = 2 };
+    struct low l = of_blocks(all_keys(c, 16, 16), 0);
+    check_case(c, "N_q = N_k = 16, twice, the first call on another GPU, as %s", first);
+    check_begin_on(c, first);
+    check_rounds(c, CALLS);
+    low_declare(&l, (struct strides){0});
+    for (int r = 0; r < CALLS; r++) {
+        check_round(c, r);
+        low_fill(&l);
+    }
+    if (status != COURSE_OK) check_expect(c, status, CAUSE_argument_check);
+    check_run(c);
+    check_round(c, 1);
+    low_judge(&l, JUDGE_O);
 }
 
 static void arguments(struct check* c) {
@@ -349,6 +373,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"B", 65536}, {"H", 65536}}},
         {COURSE_UNSUPPORTED, {{"d", 80}, {"B", 0}}},
         {COURSE_UNSUPPORTED, {{"d", 80}, {"Q", 0}}},
+        {COURSE_UNSUPPORTED, {{"scale", 0}, {"B", 0}}},
         {COURSE_OK, {{"B", 0}, {"O", 0}, {"Q", 0}}},
         {COURSE_OK, {{"N_q", 0}, {"LSE", 0}}},
         {COURSE_OK, {{"H", 0}, {"H_k", 0}, {"stride_o.n", 8}}},
@@ -377,6 +402,8 @@ static void arguments(struct check* c) {
     misaligned(c, "K");
     misaligned(c, "Vt");
     check_launches_fail(c, declare_attention, &l);
+    on_two_devices(c, "h100", COURSE_OK);
+    on_two_devices(c, "rtx4090", COURSE_UNSUPPORTED);
     l.p.scale = NAN;
     low_name(&l, ", scale is NaN, which is not above 0");
     low_declare(&l, (struct strides){0});

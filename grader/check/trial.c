@@ -86,8 +86,13 @@ static void excerpt(const char* text, char* to, size_t size) {
 // An access outside of arrays has another cause where it is known what the program cannot do: bad
 // arguments, or a size. And where the arrays of calls before are gone.
 static void fail_crash(struct check* c, const char* text) {
-    if (arena_is_elsewhere(c->answer.rounds_done) && strcmp(c->answer.kind, "bad_address") == 0)
+    const int round = (int)c->answer.rounds_done;
+    const bool bad_address = strcmp(c->answer.kind, "bad_address") == 0;
+    if (arena_is_elsewhere(c->answer.rounds_done) && bad_address)
         check_fail(c, CAUSE_stale_state, "%s", text);
+    // The same call by itself has no such address: it comes from a call before.
+    if (bad_address && round > 0 && round < c->rounds && !trial_fails_alone(c, round, NULL, 0))
+        check_fail(c, CAUSE_stale_state, "in call %d: %s", round + 1, text);
     if (c->crashes) check_fail(c, c->crashes, "%s", text);
 }
 
