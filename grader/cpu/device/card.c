@@ -39,5 +39,4 @@ void cudev_next_device(void) {
     if (!begins_on_another()) return;
     device = 1;
     card = card_of("CUDEV_CARD");
-    cudev_forget_limits();
 }

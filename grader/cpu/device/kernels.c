@@ -16,6 +16,7 @@
 enum { MAX_KERNELS = 512, MAX_NESTED = 32 };
 static struct {
     const void* kernel;
+    int device;
     size_t bytes;
 } limits[MAX_KERNELS];
 static int limit_count;
@@ -33,25 +34,25 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, enum cudaFuncAttribute attr
                           "%d bytes of shared memory; a block has at most %zu (%zu KB) on %s",
                           value, cudev_card()->shared_block, cudev_card()->shared_block >> 10,
                           cudev_card()->name);
-    int i = 0;
-    while (i < limit_count && limits[i].kernel != kernel) i++;
+    int i = 0, devices, device = cudev_device(&devices);
+    while (i < limit_count && (limits[i].kernel != kernel || limits[i].device != device)) i++;
     if (i == MAX_KERNELS)
         return cudev_fail(cudaErrorInvalidValue, "cudaFuncSetAttribute", "more than %d kernels",
                           MAX_KERNELS);
     if (i == limit_count) limit_count++;
     limits[i].kernel = kernel;
+    limits[i].device = device;
     limits[i].bytes = (size_t)value;
     return cudaSuccess;
 }
 
-void cudev_forget_limits(void) {
-    limit_count = 0;
-}
-
 bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit) {
+    int devices;
+    const int device = cudev_device(&devices);
     size_t asked = 0;
     for (int i = 0; i < limit_count; i++)
-        if ((limits[i].kernel == site->kernel || !site->kernel) && limits[i].bytes > asked)
+        if ((limits[i].kernel == site->kernel || !site->kernel) && limits[i].device == device &&
+            limits[i].bytes > asked)
             asked = limits[i].bytes;
     *limit = asked > STATIC_SHARED_LIMIT ? asked : STATIC_SHARED_LIMIT;
     return asked > 0;

@@ -144,9 +144,6 @@ const struct known_card* cudev_card_of(int number);
 // The current device's number, and how many there are: 2 if the process began on another one.
 int cudev_device(int* count);
 
-// kernels.c: forgets what cudaFuncSetAttribute() has set, as it is set for one device.
-void cudev_forget_limits(void);
-
 bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit);
 
 #endif
