@@ -55,11 +55,14 @@ struct strides {
 // largest number of a's type.
 #define CEIL_DIV(a, b) ((a) / (b) + ((a) % (b) != 0))
 
-// Leaves the launcher with COURSE_CUDA_ERROR if a CUDA call fails. The macro frees nothing: use it
-// where there is nothing to free.
-#define COURSE_TRY(call)                                     \
-    do {                                                     \
-        if ((call) != cudaSuccess) return COURSE_CUDA_ERROR; \
+// Leaves the launcher with COURSE_CUDA_ERROR if a CUDA call fails, and forgets the error. The macro
+// frees nothing: use it where there is nothing to free.
+#define COURSE_TRY(call)                                                        \
+    do {                                                                        \
+        if ((call) != cudaSuccess) {                                            \
+            (void)cudaGetLastError(); /* the caller's next call begins clean */ \
+            return COURSE_CUDA_ERROR;                                           \
+        }                                                                       \
     } while (0)
 
 #endif

@@ -16,6 +16,7 @@
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 enum { WHOLE = 1024 };  // elements: a multiple of every power-of-two block size
 
@@ -163,14 +164,19 @@ static void bad_arguments(struct check* c) {
     check_idle_calls(c, calls, declare_whole, NULL);
 }
 
-// A valid call in which the nth call of `function` fails. False if the design has fewer.
+// A valid call in which the nth call of `function` fails. False if the design has fewer. No error
+// is left for the caller's next cudaGetLastError().
 static bool call_with_failure(struct check* c, const char* function, int nth) {
     check_case(c, "n = %d, and call %d of %s fails", WHOLE, nth, function);
     declare(c, WHOLE);
     check_fail_call(c, function, nth);
     check_expect(c, COURSE_CUDA_ERROR, CAUSE_error_ignored);
     check_run(c);
-    return check_call_failed(c);
+    const bool failed = check_call_failed(c);
+    if (failed && check_error_left(c))
+        check_fail(c, CAUSE_error_left, "the error of %s comes out of the next call, too\n",
+                   strcmp(function, "launch") == 0 ? "the launch" : function);
+    return failed;
 }
 
 // Three arrays cross the bus, by three copies or, where two lie side by side, by two. The number of
@@ -183,8 +189,6 @@ static void errors_reported(struct check* c) {
     call_with_failure(c, "cudaMemcpy", 2);
     call_with_failure(c, "cudaMalloc", 1);
     call_with_failure(c, "launch", 1);
-    if (check_error_left(c))
-        check_fail(c, CAUSE_error_left, "the error of the launch comes out of the next call, too");
     for (int nth = 4; nth <= MOST && call_with_failure(c, "cudaMemcpy", nth);) nth++;
     for (int nth = 2; nth <= MOST && call_with_failure(c, "cudaMalloc", nth);) nth++;
 }

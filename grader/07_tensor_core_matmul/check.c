@@ -141,6 +141,7 @@ static void sizes_of_0(struct check* c) {
 
 static void bad_arguments(struct check* c) {
     multiply_bad_arguments(c, &contract);
+    multiply_on_two_devices(c, &contract, "h100", COURSE_OK);
 }
 
 // Rows aligned to 16 bytes, with tiles past the edges of C; and rows aligned to 2, ragged

@@ -8,6 +8,7 @@
 #include "rows/batch.h"
 #include "wall/arena.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { ROWS = 8, COLS = 1024 };
@@ -209,6 +210,15 @@ static void rising_equal_large(struct check* c) {
         double x;
         do x = dtype_round(F32, check_uniform(c, 1.0, 9.0) * sizes[row % 3]);
         while (row == 0 && x * log2_e <= dtype_round(F32, x * log2_e));
+        batch_fill_row(&b, row, x, x);
+    }
+    run(c, &b);
+
+    // The smallest float is a score as well, and times log2(e) it is none any more.
+    b = batch_of(c, &contract, ROWS, COLS);
+    batch_begin(&b, "all equal, the smallest float or a little more");
+    for (int64_t row = 0; row < ROWS; row++) {
+        const double x = row % 2 ? -FLT_MAX : -FLT_MAX * check_uniform(c, 0.75, 1.0);
         batch_fill_row(&b, row, x, x);
     }
     run(c, &b);

@@ -2,6 +2,8 @@
 #ifndef MISTAKES_H
 #define MISTAKES_H
 
+#include <float.h>
+
 #include "base/dtype.h"
 #include "rows/mistakes.h"
 
@@ -264,6 +266,29 @@ static bool is_product_rounded(const struct batch* b, double budget) {
     return infinite;
 }
 
+// Rows of finite scores so low that they were taken for hidden ones have an l of 0. Where no
+// maximum is subtracted it is 0 as well, but in rows that are less low, too.
+static bool is_low_taken_for_hidden(const struct batch* b, double budget) {
+    const double low = -2e38;
+    for (int64_t row = 0; row < b->rows; row++) {
+        const double m = b->out[0]->want[row], l = b->out[1]->got[row];
+        if (fabs(l - b->out[1]->want[row]) <= budget) continue;
+        if (l != 0 || !(m < low) || m == -INFINITY) return false;
+    }
+    return true;
+}
+
+// A maximum whose product with log2(e) is no float: where it is multiplied before it is subtracted,
+// l is infinite or NaN.
+static bool is_product_too_large(const struct batch* b, double budget) {
+    for (int64_t row = 0; row < b->rows; row++) {
+        const double m = b->out[0]->want[row], l = b->out[1]->got[row];
+        if (fabs(l - b->out[1]->want[row]) <= budget) continue;
+        if (isfinite(l) || !(fabs(m) * 1.4427 > FLT_MAX)) return false;
+    }
+    return true;
+}
+
 // m is right: which way is l off? No summand is larger than 1 and nothing makes one larger but an
 // alpha above 1, so an l above cols has been rescaled the wrong way round.
 static enum cause from_l(const struct batch* b, double budget) {
@@ -283,6 +308,7 @@ static enum cause from_l(const struct batch* b, double budget) {
     // the last rows, and only they: perhaps never reached
     if (nan == wrong && first > 0 && first + wrong == b->rows) return CAUSE_NONE;
     if (is_product_rounded(b, budget)) return CAUSE_low_precision;
+    if (is_product_too_large(b, budget)) return CAUSE_overflow;
     if (not_finite == wrong && reach(b) > 80.0) return CAUSE_overflow;
     if (nan == wrong) return CAUSE_empty_state;
     if (above == wrong && b->cols == 1 && largest < 1.01) return CAUSE_epsilon_added;
@@ -296,6 +322,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     const struct batch* b = check_description(c);
     const struct tensor* m = b->out[0];
     const struct suspect s = batch_suspect(b, t);
+    if (t != m && is_low_taken_for_hidden(b, budget.max)) return CAUSE_max_init;
     enum cause cause = hypothesis_search(&s, mistakes);
     if (cause) return cause;
     if (t != m) return from_l(b, budget.max);

@@ -58,6 +58,8 @@ static void ragged_queries(struct check* c) {
     forward_case(with_d(all_keys(c, 4321, 16), 8), PACKED, "", JUDGE_O);
     attention_reaches(with_heads(with_d(all_keys(c, 1, 1), 2), 2, 4),
                       REACH_MOST - check_pick(c, 0, 9));
+    // The number of a query and that of the keys are more together than an int counts.
+    attention_reaches_last(with_heads(with_d(causal(c, 1, 17), 2), 2, 4), REACH_MOST);
 }
 
 // A short tail weighs most: zeros that count as keys outnumber it.

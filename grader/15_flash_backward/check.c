@@ -212,6 +212,7 @@ static void cheap(struct check* c) {
     check_watch(c, WATCH_NONE);
     attention_reaches(with_heads(with_d(causal(c, 1, 8), 2), 2, 4),
                       REACH_MOST - check_pick(c, 0, 9));
+    attention_reaches_keys(with_heads(with_d(causal(c, 17, 1), 2), 2, 4), REACH_MOST);
 }
 
 static const struct item items[] = {

@@ -197,6 +197,7 @@ static void arguments(struct check* c) {
     problem_too_many_heads(p);
     problem_most_heads(p);
     problem_launches_fail(p);
+    backward_on_two_devices(with_d(p, 128), "h100", COURSE_OK);
 }
 
 // Every array ends in a tile that is not full, with a mask and without.

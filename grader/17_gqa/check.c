@@ -98,6 +98,8 @@ static void forward_ragged(struct check* c) {
     for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++)
         judge_O(forward_of(c, 2, 64 + check_pick(c, 1, 3), N_k[n], false));
     judge_O(forward_of(c, 8, 1, 4321, false));
+    // Of a group of 4, LSE of the last head begins behind what 32 bits count.
+    attention_reaches(forward_of(c, 4, 1, 1, false), REACH_MOST - check_pick(c, 0, 9));
     attention_reaches(forward_of(c, 3, 1, 1, false), REACH_MOST - check_pick(c, 0, 9));
     attention_most_heads(forward_of(c, 1, 16, 16, true));
 }
@@ -353,6 +355,7 @@ static void arguments(struct check* c) {
     problem_too_many_heads(backward_of(c, 2, 64, 64, false));
     problem_most_heads(backward_of(c, 2, 64, 64, false));
     problem_launches_fail(backward_of(c, 2, 64, 64, false));
+    backward_on_two_devices(with_d(backward_of(c, 2, 64, 64, false), 128), "h100", COURSE_OK);
 }
 
 // Every array ends in a tile that is not full.

@@ -3,6 +3,7 @@
 // Every item is about one thing, and its data are free of the other items' traps: documents are in
 // the items about documents alone, a softcap in those about the softcap, rows that see nothing in
 // theirs, and so on. LSE is compared in "queries that see nothing" and "LSE" alone.
+#include <stdlib.h>
 #include <string.h>
 
 #include "attention/backward_cases.h"
@@ -87,6 +88,17 @@ static void judge_windows(struct check* c, const struct contract* of) {
     judge(sizes(c, of, 64, 64, MASK(.window = 2147483647)), NULL, JUDGE_O);
 }
 
+// Far more documents than there are keys, nearly all of them empty. Those of one key each stand
+// side by side.
+static void judge_many_documents(struct problem p) {
+    const int64_t documents = p.index.documents;
+    const int64_t first = check_pick(p.check, documents / 3, documents / 2);
+    int64_t* ends = check_allocate(p.check, documents + 1, sizeof *ends);
+    for (int64_t n = first; n <= documents; n++) ends[n] = n - first < p.N_k ? n - first : p.N_k;
+    judge(p, ends, JUDGE_O);
+    free(ends);
+}
+
 // More documents than queries of a warp, empty ones and some of one row; two batches differ, and so
 // do the tiles that their ends lie in; a third is like the first: only where its documents lie can
 // be mistaken. In one case a query's number is not its position.
@@ -100,6 +112,7 @@ static void judge_documents(struct check* c, const struct contract* of) {
     judge(sizes(c, of, 160, 160, MASK(.documents = 4)), first_empty, JUDGE_O);
     const int64_t many[] = {0, 1, 2, 5, 5, 6, 11, 21, 29, 33, 34, 62, 66, 80, 81, 81, 90, 96};
     judge(with_d(sizes(c, of, 96, 96, MASK(.causal = true, .documents = 17)), 128), many, JUDGE_O);
+    judge_many_documents(sizes(c, of, 48, 48, MASK(.causal = true, .documents = 200001)));
 }
 
 // The window hides the sinks' tile, hides them in a tile of its own, or hides nothing.
@@ -156,6 +169,8 @@ static void forward_windows(struct check* c) {
     attention_most_heads(sizes(c, &of_forward, 16, 16, MASK(.causal = true, .window = 9)));
     struct problem p = sizes(c, &of_forward, 1, 1, MASK(.causal = true, .window = 9));
     attention_reaches(with_heads(p, 1, 3), REACH_MOST - check_pick(c, 0, 9));
+    p = sizes(c, &of_forward, 17, 1, MASK(.causal = true, .window = 9));
+    attention_reaches_keys(with_heads(p, 1, 3), REACH_MOST);
 }
 static void forward_documents(struct check* c) {
     judge_documents(c, &of_forward);
@@ -191,6 +206,8 @@ static void windows(struct check* c) {
     judge_windows(c, &of_backward);
     struct problem p = sizes(c, &of_backward, 1, 16, MASK(.causal = true, .window = 9));
     attention_reaches(with_heads(p, 2, 4), (1 << 29) - check_pick(c, 0, 9));
+    p = sizes(c, &of_backward, 17, 1, MASK(.causal = true, .window = 9));
+    attention_reaches_keys(with_heads(p, 2, 4), REACH_MOST);
     attention_most_heads(sizes(c, &of_backward, 16, 16, MASK(.causal = true, .window = 9)));
 }
 static void documents(struct check* c) {
@@ -328,6 +345,7 @@ static void arguments(struct check* c) {
     problem_misaligned_refused(p);
     problem_too_many_heads(p);
     problem_launches_fail(p);
+    backward_on_two_devices(with_d(p, 128), "h100", COURSE_OK);
     not_finite(c);
 }
 

@@ -353,6 +353,7 @@ static void arguments(struct check* c) {
     problem_misaligned_refused(p);
     problem_too_many_heads(p);
     problem_launches_fail(p);
+    backward_on_two_devices(with_d(p, 128), "h100", COURSE_OK);
 }
 
 // Every array ends in a block that is not full, and in a tile that is not full.
@@ -365,6 +366,13 @@ static void safe(struct check* c) {
     p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
     backward_case(p);
     backward_case(with_d(sizes(c, &of_backward, 1, N_q, N_k), 128));
+    // The mask is aligned to a byte, also where its rows, or columns, have four.
+    p = sizes(c, &of_forward, 1, 16, 4 * BLOCK);
+    p.later = 1u << ARRAYS;
+    judge(p, "0101", JUDGE_O);
+    p = sizes(c, &of_backward, 1, 4 * BLOCK, 16);
+    p.later = 1u << ARRAYS;
+    judge(p, "0/1/0/1", JUDGE_O);
     // Queries and keys that see nothing: copies for nobody.
     judge(sizes(c, &of_forward, 1, 16, 16), "0", JUDGE_O);
     judge(sizes(c, &of_backward, 1, 16, 16), "0", JUDGE_O);

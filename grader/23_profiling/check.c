@@ -97,14 +97,17 @@ static void reals(struct check* c, enum function f) {
 }
 
 // A few NaN, each in a row of its own: scores that are not of its key, steps before it, other rows
-// and channels are numbers.
+// and channels are numbers. Times 0 it is NaN, too.
 static void not_a_number(struct check* c, enum function f) {
     struct problem p = problem_of(f, 96, 70);
     begin(c, &p, ", with NaN");
     declare(c, &p);
     fill(c, &p);
-    for (int64_t row = check_pick(c, 1, 20); row < p.a; row += 25)
-        p.in->value[row * p.b + check_pick(c, 0, p.b - 1)] = NAN;
+    for (int64_t row = check_pick(c, 1, 20); row < p.a; row += 25) {
+        const int64_t column = check_pick(c, 0, p.b - 1);
+        p.in->value[row * p.b + column] = NAN;
+        if (p.small) p.small->value[column] = 0;
+    }
     check_run(c);
     compare_exactly(c, &p);
 }
@@ -126,16 +129,44 @@ static void again(struct check* c, enum function f) {
     }
 }
 
-static bool reached(struct check* c, const void* function, int64_t size) {
-    struct problem p = problem_of(*(const enum function*)function, size, 1);
+// The launcher is told of p's sizes. Of in and out the case has the ends of `rows` rows.
+static bool end_is_right(struct check* c, struct problem p, int64_t rows, int64_t a, int64_t b) {
+    const struct names* n = &names[p.function];
+    const struct problem told = p;
+    p.a = a, p.b = b;
     p.decay = 1;
-    begin(c, &p, "");
+    begin(c, &told, ", the last of them");
     declare(c, &p);
+    check_vary(c, n->a, 0, told.a);
+    check_vary(c, n->b, 0, told.b);
+    check_ends(c, p.in, rows, told.a * told.b / rows);
+    check_ends(c, p.out, rows, p.function == SCORES ? told.a : told.a * told.b / rows);
+    if (p.function == FILTER) check_ends(c, p.small, PROFILING_TAPS, told.b);
     fill(c, &p);
     check_run_few_blocks(c);
     check_run(c);
     compute(&p, p.out->want, false);
     return check_end_is_right(p.out);
+}
+
+// The end of the first size.
+static bool reached(struct check* c, const void* function, int64_t size) {
+    const enum function f = *(const enum function*)function;
+    return end_is_right(c, problem_of(f, size, 1), 1, check_shown(size), 1);
+}
+
+// The same of wide rows: with the largest size there are more than 2^32 elements.
+static bool wide_reached(struct check* c, const void* function, int64_t size) {
+    enum { WIDE = 1040, SHOWN = 32 };
+    const enum function f = *(const enum function*)function;
+    return end_is_right(c, problem_of(f, size, WIDE), 1, size < SHOWN ? size : SHOWN, WIDE);
+}
+
+// The end of the channels, of a few steps.
+static bool channels_reached(struct check* c, const void* function, int64_t size) {
+    enum { STEPS = 20 };
+    (void)function;
+    return end_is_right(c, problem_of(FILTER, STEPS, size), STEPS, STEPS, check_shown(size));
 }
 
 static void any_size(struct check* c, enum function f) {
@@ -150,7 +181,10 @@ static void any_size(struct check* c, enum function f) {
     reals(c, f);
     not_a_number(c, f);
     again(c, f);
-    check_reaches(c, (1 << 17) + check_pick(c, 1, 31), reached, &f);
+    enum { MOST = PROFILING_MAX_SIZE };
+    check_reaches(c, MOST - check_pick(c, 1, 31), reached, &f);
+    if (f == FILTER) check_reaches(c, MOST - check_pick(c, 1, 31), channels_reached, &f);
+    check_indexes(c, MOST - check_pick(c, 1, 31), 1 << 12, wide_reached, &f);
 }
 
 static void arguments(struct check* c, enum function f, const char* second) {
@@ -159,6 +193,10 @@ static void arguments(struct check* c, enum function f, const char* second) {
     const struct idle_call calls[] = {
         {COURSE_OK, {{n->a, 0}, {n->out, 0}, {n->in, 0}}},
         {f == SCORES ? COURSE_BAD_ARGUMENT : COURSE_OK, {{n->b, 0}}},
+        {f == SCORES ? COURSE_BAD_ARGUMENT : COURSE_OK, {{n->a, 0}, {n->b, 0}}},
+        {f == SCORES ? COURSE_BAD_ARGUMENT : COURSE_UNSUPPORTED, {{n->a, BEYOND}, {n->b, 0}}},
+        {COURSE_BAD_ARGUMENT, {{n->a, -1}, {n->b, BEYOND}}},
+        {COURSE_UNSUPPORTED, {{n->a, BEYOND}, {n->out, 0}}},
         {COURSE_BAD_ARGUMENT, {{n->a, -1}}},
         {COURSE_BAD_ARGUMENT, {{n->b, -1}}},
         {COURSE_UNSUPPORTED, {{n->a, BEYOND}}},

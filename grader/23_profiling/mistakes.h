@@ -129,9 +129,22 @@ static double last_tap_lost(const struct problem* p, int64_t i, int64_t length) 
     return filtered(p, i, 0, false, 0) - lost;
 }
 
+// ---- scores and filter
+
+// A product with a weight of 0 is left out.
+static double without_zeros(const struct problem* p, int64_t i, int64_t length) {
+    double sum = 0, a, b;
+    (void)length;
+    for (int64_t k = 0; term(p, i, k, &a, &b); k++)
+        if (a != 0) sum += a * b;
+    return sum;
+}
+
 #define LEAVES(cause, of, variants, value) \
     { CAUSE_##cause, leave, variants, LIKE(left, of, value) }
 static const struct hypothesis mistakes[] = {
+    LEAVES(zero_skipped, SCORES, 1, without_zeros),
+    LEAVES(zero_skipped, FILTER, 1, without_zeros),
     LEAVES(inner_tail, SCORES, LENGTHS, whole_pieces),
     LEAVES(merge_lost, SCORES, 3, some_lanes),
     LEAVES(merge_lost, SCORES, 1, first_lane),

@@ -234,6 +234,18 @@ static void bad_arguments(struct check* c) {
     struct product p = product_of(c, &contract, WHOLE_M, WHOLE_N, WHOLE_K);
     multiply_bad_arguments(c, &contract);
     check_idle_calls(c, tma, declare, &p);
+    multiply_on_two_devices(c, &contract, "h100", COURSE_OK);
+    multiply_on_two_devices(c, &contract, "rtx4090", COURSE_UNSUPPORTED);
+    for (int refused = 0; refused < 2; refused++) {
+        struct product none = product_of(c, &contract, WHOLE_M, WHOLE_N, 0);
+        check_case(c, "M = %d, N = %d, K = 0, on a card that is no Hopper GPU%s", WHOLE_M, WHOLE_N,
+                   refused ? ", C begins 4 elements later" : "");
+        check_pose_as(c, "rtx4090");
+        none.C_part.first = refused ? 4 : 0;
+        product_declare(&none);
+        check_expect(c, COURSE_UNSUPPORTED, CAUSE_argument_check);
+        check_run(c);
+    }
 }
 
 // Tiles past all edges, more tiles than stages, two tiles of C for a block: once the order between

@@ -214,6 +214,10 @@ static void windows(struct check* c) {
     // With tiles of 192 rows: the last 64 rows do not see all of a block that the others do.
     judge_O(windowed(c, 200, 2048 + more, 1000 + more - check_pick(c, 2, 20)));
     judge_O(with_d(windowed(c, 70, 2048 + more, 400 + W), 128));
+    // The last row of some tiles lacks the first key of a block that all others see whole. Scores
+    // shrink: that key would weigh most.
+    forward_case_growing(windowed(c, 384, 384, 191), PACKED, ": one key less than whole tiles", 4,
+                         -1);
     check_watch(c, WATCH_CHECK);
     judge_O(with_d(windowed(c, 65, 300, 140), 128));
 }
@@ -307,6 +311,7 @@ static void growing_scores(struct check* c) {
     for (size_t n = 0; n < sizeof levels / sizeof levels[0]; n++)
         forward_case_jump(all_keys(c, 64, 384), levels[n], 1);
     forward_case_jump(all_keys(c, 64, 384), 60, 0x1p80);
+    forward_case_many_above(all_keys(c, 16, 128 + 70 * 128), 34.98, 0x1p80);
     // Scores of 40 or 200 more than in the block before, once and again. What is computed again has
     // to be of the same rows, heads and batch.
     static const char grow[] = ", scores that grow from the last key on";
@@ -367,6 +372,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"H_k", -1}}},
         {COURSE_BAD_ARGUMENT, {{"tickets", 0}}},
         {COURSE_UNSUPPORTED, {{"window", 8}}},
+        {COURSE_UNSUPPORTED, {{"window", 8}, {"B", 0}}},
         {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_UNSUPPORTED, {{"scale", -1}}},
@@ -384,6 +390,9 @@ static void arguments(struct check* c) {
     static const struct idle_call bad_lists[] = {
         {COURSE_UNSUPPORTED, {{"causal", 1}}},
         {COURSE_UNSUPPORTED, {{"documents", 1}}},
+        {COURSE_UNSUPPORTED, {{"causal", 1}, {"B", 0}}},
+        {COURSE_UNSUPPORTED, {{"documents", 1}, {"H", 0}, {"H_k", 0}}},
+        {COURSE_UNSUPPORTED, {{"causal", 1}, {"O", 0}}},
         {0},
     };
     static const int64_t end[] = {0, 128};

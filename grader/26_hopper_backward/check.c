@@ -142,6 +142,10 @@ static void any_length(struct check* c) {
     backward_case_level(all_keys(c, 70, 64), -130);
     backward_case_tested(all_keys(c, check_pick(c, 2, 3), check_pick(c, 2, 4)));
     attention_reaches(with_heads(causal(c, 1, 16), 2, 4), (1 << 27) - check_pick(c, 0, 9));
+    // Without a key dQ is zeros, of a little more than 2^32 pieces of 16 bytes.
+    enum { HEADS = 7, PIECES = 8 * HEADS };  // of a query
+    const int64_t beyond = ((int64_t)1 << 32) / PIECES + check_pick(c, 1, 9);
+    attention_reaches_limit(with_heads(all_keys(c, 1, 0), 1, HEADS), beyond);
 }
 
 // N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
@@ -274,6 +278,8 @@ static void arguments(struct check* c) {
     problem_refused(p, others);
     problem_misaligned_refused(p);
     problem_launches_fail(p);
+    backward_on_two_devices(p, "h100", COURSE_OK);
+    backward_on_two_devices(p, "rtx4090", COURSE_UNSUPPORTED);
 }
 
 // Every array ends in a tile that is not full; around the rings more than once, and two blocks that

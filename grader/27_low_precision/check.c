@@ -117,7 +117,8 @@ static void ragged(struct check* c) {
     low_judge(&l, JUDGE_O);
     // So many keys that tiles may have more rows than 128, of which 2^31 is a multiple.
     const struct low many_keys = of_blocks(causal(c, 1, 2048), 0);
-    check_last_indexes(c, INT32_MAX - check_pick(c, 0, 9), reached, &many_keys);
+    const double moment = 3;  // CPU seconds: for a few tiles of many keys
+    check_last_indexes(c, INT32_MAX - check_pick(c, 0, 9), moment, reached, &many_keys);
 }
 
 // LSE is -infinity where no key is seen; that of other rows is no matter of this item.
@@ -329,6 +330,30 @@ static void step_arguments(struct check* c) {
         check_run(c);
     }
     check_launches_fail(c, declare_step, &q);
+    check_case(c, "to eight bits, on a card that is no Hopper GPU");
+    check_pose_as(c, "rtx4090");
+    declare_step(c, &q);
+    check_expect(c, COURSE_UNSUPPORTED, CAUSE_argument_check);
+    check_run(c);
+}
+
+// Two calls, the first on another GPU, where the launcher returns `status`: nothing that was asked
+// of it, or set for it, may be kept.
+static void on_two_devices(struct check* c, const char* first, int status) {
+    enum { CALLS = 2 };
+    struct low l = of_blocks(all_keys(c, 16, 16), 0);
+    check_case(c, "N_q = N_k = 16, twice, the first call on another GPU, as %s", first);
+    check_begin_on(c, first);
+    check_rounds(c, CALLS);
+    low_declare(&l, (struct strides){0});
+    for (int r = 0; r < CALLS; r++) {
+        check_round(c, r);
+        low_fill(&l);
+    }
+    if (status != COURSE_OK) check_expect(c, status, CAUSE_argument_check);
+    check_run(c);
+    check_round(c, 1);
+    low_judge(&l, JUDGE_O);
 }
 
 static void arguments(struct check* c) {
@@ -348,6 +373,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"B", 65536}, {"H", 65536}}},
         {COURSE_UNSUPPORTED, {{"d", 80}, {"B", 0}}},
         {COURSE_UNSUPPORTED, {{"d", 80}, {"Q", 0}}},
+        {COURSE_UNSUPPORTED, {{"scale", 0}, {"B", 0}}},
         {COURSE_OK, {{"B", 0}, {"O", 0}, {"Q", 0}}},
         {COURSE_OK, {{"N_q", 0}, {"LSE", 0}}},
         {COURSE_OK, {{"H", 0}, {"H_k", 0}, {"stride_o.n", 8}}},
@@ -376,6 +402,8 @@ static void arguments(struct check* c) {
     misaligned(c, "K");
     misaligned(c, "Vt");
     check_launches_fail(c, declare_attention, &l);
+    on_two_devices(c, "h100", COURSE_OK);
+    on_two_devices(c, "rtx4090", COURSE_UNSUPPORTED);
     l.p.scale = NAN;
     low_name(&l, ", scale is NaN, which is not above 0");
     low_declare(&l, (struct strides){0});
@@ -392,6 +420,8 @@ static void safe(struct check* c) {
              JUDGE_O);
     low_case(of_blocks(of_d(all_keys(c, 65, 1100), 128), 0), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, check_pick(c, 129, 150), 2048), 0), "", JUDGE_O);
+    // With tiles of 192 rows a warpgroup has none of these rows, and no scale.
+    low_case(of_blocks(all_keys(c, check_pick(c, 1, 128), 2048), 0), "", JUDGE_O);
     step_of_normal(c, rotated(rows_of_X(1, 128 + check_pick(c, 1, 99), 2, 64)), "");
     step_of_normal(c, transposed(rows_of_X(1, 128 + check_pick(c, 1, 99), 1, 64)), "");
 }

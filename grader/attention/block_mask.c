@@ -203,7 +203,7 @@ void free_mask(struct block_mask m) {
 void mask_declare(struct problem* p) {
     struct block_mask all = block_mask_of(NULL, p->H, p->N_q, p->N_k);
     p->mask = check_input(p->check, "mask", U8, SHAPE(p->B, p->H, all.T_q, all.T_k));
-    if (p->mask) check_begin_later(p->mask, p->later >> ARRAY_K & 1);
+    if (p->mask) check_begin_later(p->mask, p->later >> ARRAYS & 1);
     if (p->mask) mask_set(p, "1");
 }
 

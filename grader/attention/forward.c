@@ -280,6 +280,23 @@ void forward_case_jump(struct problem p, double level, double value) {
     forward_run(&p, JUDGE_O);
 }
 
+void forward_case_many_above(struct problem p, double level, double value) {
+    enum { LAST = 128 };  // keys, that a walk from behind begins with
+    char what[128];
+    snprintf(what, sizeof what,
+             ", keys before the last %d have 2^%g times the weight of these, values %g", LAST,
+             level, value);
+    forward_begin(&p, PACKED, what);
+    for (int64_t e = 0; e < p.array[ARRAY_Q].tensor->count; e++)
+        p.array[ARRAY_Q].tensor->value[e] = e % p.d == 0;
+    for (int64_t j = 0; j < p.N_k; j++) {
+        double* k = row_of(&p, ARRAY_K, 0, 0, j);
+        k[0] = j < p.N_k - LAST ? level * log(2) / p.scale : 0;
+        for (int64_t x = 0; x < p.d; x++) row_of(&p, ARRAY_V, 0, 0, j)[x] = value;
+    }
+    forward_run(&p, JUDGE_O);
+}
+
 void forward_case_late_maximum(struct problem p) {
     forward_begin(&p, PACKED, ", the last score 300 in every other row, and 0 in the others");
     set_column(&p, ARRAY_K, 0, 0);
@@ -346,6 +363,27 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
     }
     check_run(p.check);
     for (int r = 0; r < CALLS; r++) {
+        check_round(p.check, r);
+        forward_judge(&p, JUDGE_O);
+    }
+}
+
+void forward_on_two_devices(struct problem p, const char* first, int status) {
+    enum { CALLS = 2, ROWS = 16 };
+    char what[80];
+    snprintf(what, sizeof what, ", twice, the first call on another GPU, as %s", first);
+    p.first_card = first;
+    p.N_q = p.N_k = ROWS;
+    problem_name(&p, PACKED, what);
+    check_rounds(p.check, CALLS);
+    problem_declare(&p, PACKED);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p.check, r);
+        forward_fill(&p);
+    }
+    if (status != COURSE_OK) check_expect(p.check, status, CAUSE_argument_check);
+    check_run(p.check);
+    for (int r = status == COURSE_OK ? 0 : 1; r < CALLS; r++) {
         check_round(p.check, r);
         forward_judge(&p, JUDGE_O);
     }
@@ -420,6 +458,8 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     no_queries.N_q = no_heads.H = no_batches.B = 0;
     check_ordinary(p.check);
     forward_case(p, PACKED, "", JUDGE_O);
+    forward_on_two_devices(p, "h100", COURSE_OK);
+    if (p.contract->by_wgmma) forward_on_two_devices(p, "rtx4090", COURSE_UNSUPPORTED);
     forward_idle(no_queries, "N_q = 0");
     forward_idle(no_heads, "H = 0");
     forward_idle(no_batches, "B = 0");

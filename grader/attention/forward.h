@@ -108,6 +108,10 @@ void forward_case_faint(struct problem p);
 // is normal numbers times `value`.
 void forward_case_jump(struct problem p, double level, double value);
 
+// One batch and head. All keys but the last 128 have scores `level` in base 2 above those, and all
+// values are `value`: what is summed relative to the last keys becomes large.
+void forward_case_many_above(struct problem p, double level, double value);
+
 // The last key has a score of 300 in every other row, whose other scores are ordinary; in the other
 // rows all scores are 0. What exp is relative to has to be the maximum of its own tile, too.
 void forward_case_late_maximum(struct problem p);
@@ -134,6 +138,11 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
 
 // The same queries and no key.
 void forward_no_keys(struct problem p);
+
+// Two calls whose current devices differ: the first is one like `first` (CARD=), and `status` is
+// what the launcher returns there; the second is the card that is graded on. Nothing that was asked
+// of the one, or set for it, may be kept for the other.
+void forward_on_two_devices(struct problem p, const char* first, int status);
 
 // A call of p after three others in the same arrays: `first`, none of whose sizes is above p's, the
 // same with p's d, and with p's mask, too: for each a kernel may be another instance. fill() as for

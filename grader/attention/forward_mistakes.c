@@ -192,6 +192,35 @@ static bool is_zero_beside_LSE(const struct suspect* s) {
     return is_O(s);
 }
 
+// With a scale below 0 the maximum of the scores before it is the smallest one afterwards: where
+// the others are 89 above it, their weights are infinite, and LSE is. Not all of these rows have a
+// score that is so large by itself. If the maximum is scaled with the difference, it is infinite at
+// the beginning, and no row has a number left.
+static bool is_smallest_subtracted(const struct suspect* s) {
+    const double infinite = 89, finite = 80;
+    const struct problem* p = s->problem;
+    const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
+    bool any = false, none = true;
+    if (!(p->scale < 0)) return false;
+    for (int64_t e = 0; e < LSE->count; e++) none &= LSE->untouched[e] || !isfinite(LSE->got[e]);
+    if (none) return true;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t row = place_in(p, ARRAY_LSE, b, h, i), seen = keys_seen(p, i);
+        double largest = -INFINITY, smallest = INFINITY;
+        for (int64_t j = 0; j < seen; j++) {
+            largest = fmax(largest, score(p, b, h, i, j));
+            smallest = fmin(smallest, score(p, b, h, i, j));
+        }
+        if (largest - smallest > infinite) {
+            if (isfinite(LSE->got[row])) return false;
+            any |= largest < finite;
+        } else if (largest - smallest < finite && seen > 0 && !isfinite(LSE->got[row])) {
+            return false;
+        }
+    }
+    return any;
+}
+
 // Every score is far below 0, and none was larger than the number that the maximum begins with.
 static bool are_scores_below_the_first(const struct problem* p) {
     const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
@@ -224,6 +253,7 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     cause = explain_LSE(&s);
     if (is_zero_beside_LSE(&s)) return CAUSE_all_zero;
     if (are_scores_below_the_first(p)) return CAUSE_max_init;
+    if (!cause && is_smallest_subtracted(&s)) return CAUSE_max_unscaled;
     if (!cause) cause = explain_scale(&s, right);
     // Where all weights come out as 0, it looks like a tile that was dropped.
     if (!cause) cause = explain_start(&s, right);

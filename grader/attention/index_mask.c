@@ -26,6 +26,19 @@ static int64_t most(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
+// So many of the first documents, but not the last one, end more than one key before a position.
+static int64_t documents_before(const struct index_mask* m, const double* begin, int64_t position) {
+    int64_t low = 0, high = m->documents - 1;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (begin[middle + 1] < (double)(position - 1))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 // The document of a position; an empty one if it is in none.
 static struct range document_of(const struct problem* p, int64_t b, int64_t position) {
     const struct index_mask* m = &p->index;
@@ -36,7 +49,8 @@ static struct range document_of(const struct problem* p, int64_t b, int64_t posi
     int64_t row = m->flaw == DOCUMENTS_OF_FIRST ? 0 : b;
     int64_t step = m->flaw == DOCUMENTS_PACKED ? m->documents : m->documents + 1;
     const double* begin = m->cu_seqlens->value + row * step;
-    for (int64_t n = 0; n < m->documents && !(m->flaw == DOCUMENTS_FEW && n == 16); n++) {
+    const int64_t first = m->flaw == DOCUMENTS_FEW ? 0 : documents_before(m, begin, position);
+    for (int64_t n = first; n < m->documents && !(m->flaw == DOCUMENTS_FEW && n == 16); n++) {
         struct range document = {(int64_t)begin[n], (int64_t)begin[n + 1]};
         int64_t late = m->flaw == DOCUMENTS_BEGIN_LATE && document.to < begin[m->documents];
         bool taken = m->flaw == DOCUMENTS_EMPTY && position == document.from;

@@ -285,6 +285,7 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
                              : all_keys,
                scale, layout == SHARED ? shared : layout_names[layout], gaps, later, what);
     if (p->card) check_pose_as(p->check, p->card);
+    if (p->first_card) check_begin_on(p->check, p->first_card);
 }
 
 void problem_begin(struct problem* p, enum layout layout, const char* what) {

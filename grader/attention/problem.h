@@ -61,6 +61,7 @@ struct problem {
     int64_t flag;                // what asks for that: any number but 0
     bool rounded_once;           // gradients must be as exact as what is rounded once
     const char* card;            // the case poses as this one: check_pose_as(); NULL: the grade's
+    const char* first_card;      // of two calls, the first is on this one: check_begin_on()
     bool nan_gaps;               // NaN stands between the rows of inputs, not random numbers
     struct tensor* mask;         // (B, H, T_q, T_k) bytes, of blocks of S; NULL: all blocks count
     struct index_mask index;     // of indices, with a `causal` of its own; all zero: none

@@ -94,6 +94,35 @@ static bool reached(struct check* c, const void* problem, int64_t queries) {
     return is_backward ? is_backward_right(&p) : is_forward_right(&p);
 }
 
+// The launcher is told of `keys`, of which the case has the last.
+static bool keys_reached(struct check* c, const void* problem, int64_t keys) {
+    struct problem p = *(const struct problem*)problem;
+    p.N_k = shown_of(keys);
+    check_case(c, "the last of %lld keys of %d heads, N_q = %d, d = %d", (long long)keys,
+               (int)(p.B * p.H), (int)p.N_q, (int)p.d);
+    problem_declare(&p, HEADS_OUTSIDE);
+    check_vary(c, "N_k", 0, keys);
+    for (enum which a = ARRAY_Q; a < ARRAYS; a++) {
+        const int64_t width = width_of(&p, a), head = keys * width;
+        if (!p.array[a].tensor || !is_of_keys(a)) continue;
+        check_ends(c, p.array[a].tensor, p.B * p.H, head);
+        problem_vary_strides(&p, a, 0, (struct strides){.b = p.H * head, .n = width, .h = head});
+    }
+    if (p.contract->backward)
+        backward_fill(&p), backward_forward(&p);
+    else
+        forward_fill(&p);
+    check_run_few_blocks(c);
+    check_run(c);
+    if (!p.contract->backward) return is_forward_right(&p);
+    const struct backward right = backward_right(&p);
+    double* want[GRADIENTS];
+    for (int a = 0; a < GRADIENTS; a++) want[a] = p.array[ARRAY_dQ + a].tensor->want;
+    backward(&p, &right, false, want);
+    return attention_is_last_right(p.array[ARRAY_dK].tensor, p.d) &&
+           attention_is_last_right(p.array[ARRAY_dV].tensor, p.d);
+}
+
 enum { FEWER = 1 << 12 };
 
 // The launcher is told of `heads`, one behind the other, of which the case has the last ones.
@@ -142,9 +171,19 @@ void attention_reaches_first(struct problem p, int64_t queries) {
 }
 
 void attention_reaches_last(struct problem p, int64_t queries) {
-    check_last_indexes(p.check, queries, reached, &p);
+    const double moment = 3;  // for a few tiles of many keys
+    check_last_indexes(p.check, queries, moment, reached, &p);
 }
 
 void attention_reaches(struct problem p, int64_t queries) {
     check_indexes(p.check, queries, FEWER, reached, &p);
+}
+
+void attention_reaches_limit(struct problem p, int64_t queries) {
+    check_reaches_limit(p.check, queries, reached, &p);
+}
+
+void attention_reaches_keys(struct problem p, int64_t keys) {
+    const double moment = 0.5;  // who goes over all keys takes hours
+    check_last_indexes(p.check, keys, moment, keys_reached, &p);
 }

@@ -27,4 +27,12 @@ void attention_reaches_first(struct problem p, int64_t queries);
 // check_last_indexes() likewise, also of blocks that stay.
 void attention_reaches_last(struct problem p, int64_t queries);
 
+// check_reaches_limit() likewise: are there as many blocks for so many queries as for fewer?
+void attention_reaches_limit(struct problem p, int64_t queries);
+
+// check_last_indexes() along N_k, for cases of p's heads, one key head each, and queries: O and LSE
+// of the last row; or the last rows of dK and dV. Who goes over all keys takes too long, and is not
+// judged.
+void attention_reaches_keys(struct problem p, int64_t keys);
+
 #endif

@@ -157,6 +157,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->judged = false;
     c->far = c->huge = false;
     c->posed = false;
+    c->first_card[0] = '\0';
     memcpy(c->card, c->session->card, sizeof c->card);
 }
 
@@ -300,6 +301,12 @@ void check_pose_as(struct check* c, const char* id) {
     const struct known_card* card = card_named(id);
     if (!card) check_error(c, "check_pose_as(%s): there is no such card", id);
     snprintf(c->card, sizeof c->card, "CUDEV_CARD=%s", card->id);
+    c->posed = true;
+}
+
+void check_begin_on(struct check* c, const char* id) {
+    if (!card_named(id)) check_error(c, "check_begin_on(%s): there is no such card", id);
+    snprintf(c->first_card, sizeof c->first_card, "CUDEV_FIRST_CARD=%s", id);
     c->posed = true;
 }
 

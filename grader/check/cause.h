@@ -75,7 +75,8 @@
           "rounds by hand has to keep both")                                                       \
     CAUSE(zero_skipped, "a product with 0 is left out: 0 times NaN or infinity is NaN")            \
     CAUSE(overflow, "exp overflows on large scores: subtract first (the row maximum, or LSE)")     \
-    CAUSE(max_init, "the running maximum must start at -infinity, not at 0 or a finite number")    \
+    CAUSE(max_init,                                                                                \
+          "the running maximum must start at -infinity, and no finite number stands for it")       \
     CAUSE(max_unscaled,                                                                            \
           "the maximum is of scores before the scale: if that is below 0, it is the "              \
           "smallest of them")                                                                      \

@@ -123,6 +123,12 @@ bool check_can_be_far(struct check* c);
 // than the one that is graded on: `id` as in CARD=. It is a grader error if there is no such card.
 void check_pose_as(struct check* c, const char* id);
 
+// The same of the first round alone, of two: the second one's current device is another, the card
+// that is graded on. What a launcher has asked of the first device, or set for it, is not true of
+// the second. The status of check_expect() is the first round's; the second has to return
+// COURSE_OK.
+void check_begin_on(struct check* c, const char* id);
+
 // On the CPU device the blocks of the case begin in another order than their numbers': CUDA
 // promises none. Not for a kernel whose blocks wait for earlier ones.
 void check_mix_blocks(struct check* c);

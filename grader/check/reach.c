@@ -241,9 +241,9 @@ void check_most(struct check* c, int64_t size, int64_t fewer, reached_fn reached
     judge_ends(c, size, fewer, reached, problem, CAUSE_grid_limit);
 }
 
-void check_last_indexes(struct check* c, int64_t size, reached_fn reached, const void* problem) {
+void check_last_indexes(struct check* c, int64_t size, double moment, reached_fn reached,
+                        const void* problem) {
     enum { BEFORE = 1 << 12 };  // more than any tile has
-    const double moment = 3;    // CPU seconds: for a few tiles of many keys
     const int64_t before = size - BEFORE;
     if (!check_can_be_huge() || goes_by_the_host(c, reached, problem)) return;
     c->moment = moment;

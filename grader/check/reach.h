@@ -61,7 +61,8 @@ void check_first_indexes(struct check* c, int64_t size, int64_t fewer,
 
 // The same at the very end of what the size's type counts: with `size` the last tile ends behind
 // it, with a few thousand less it does not. Only this differs between both, so it alone is judged.
-void check_last_indexes(struct check* c, int64_t size,
+// A case has `moment` CPU seconds: who is not done then is not judged.
+void check_last_indexes(struct check* c, int64_t size, double moment,
                         bool (*reached)(struct check* c, const void* problem, int64_t size),
                         const void* problem);
 

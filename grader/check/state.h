@@ -114,6 +114,7 @@ struct check {
     double moment;                    // CPU seconds that a case has, if not 0: check_walks()
     bool posed;                       // as another card than the session's
     char card[32];                    // "CUDEV_CARD=...", as in the session
+    char first_card[40];              // "CUDEV_FIRST_CARD=...", of the first round; or ""
     const struct withheld* withheld;  // NULL: nothing is
     bool ran;
     bool judged;  // outputs were compared since check_run()

@@ -86,8 +86,13 @@ static void excerpt(const char* text, char* to, size_t size) {
 // An access outside of arrays has another cause where it is known what the program cannot do: bad
 // arguments, or a size. And where the arrays of calls before are gone.
 static void fail_crash(struct check* c, const char* text) {
-    if (arena_is_elsewhere(c->answer.rounds_done) && strcmp(c->answer.kind, "bad_address") == 0)
+    const int round = (int)c->answer.rounds_done;
+    const bool bad_address = strcmp(c->answer.kind, "bad_address") == 0;
+    if (arena_is_elsewhere(c->answer.rounds_done) && bad_address)
         check_fail(c, CAUSE_stale_state, "%s", text);
+    // The same call by itself has no such address: it comes from a call before.
+    if (bad_address && round > 0 && round < c->rounds && !trial_fails_alone(c, round, NULL, 0))
+        check_fail(c, CAUSE_stale_state, "in call %d: %s", round + 1, text);
     if (c->crashes) check_fail(c, c->crashes, "%s", text);
 }
 
@@ -178,8 +183,12 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
     snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", s->seconds / (watched ? 10 : 5));
     snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * WALL_PATIENCE * s->seconds);
     // Findings and counts in one run, so that a kernel cannot be safe in one and cheap in another.
-    const char* const environment[] = {launch, clock, c->card,
-                                       watched ? "CUDEV_WATCH=check,profile" : NULL, NULL};
+    const char* const environment[] = {launch,
+                                       clock,
+                                       c->card,
+                                       c->first_card[0] ? c->first_card : "CUDEV_FIRST_CARD=",
+                                       watched ? "CUDEV_WATCH=check,profile" : NULL,
+                                       NULL};
     bool gpu = s->gpu && !watched && !c->huge;
     struct wall_job job = {
         .argv = argv,
@@ -359,9 +368,10 @@ static bool no_call_failed(const struct check* c, int round) {
     return c->fail_at > 1 && !c->answer.failed[round];
 }
 
-// The status that the contract asks for: of the call after one of which a CUDA call failed, OK.
+// The status that the contract asks for: of the call after one of which a CUDA call failed, or that
+// was made on another device, OK.
 static int expected_of(const struct check* c, int round) {
-    return round > 0 && c->fail_at > 0 ? COURSE_OK : c->expected;
+    return round > 0 && (c->fail_at > 0 || c->first_card[0]) ? COURSE_OK : c->expected;
 }
 
 // Where a file that is still a stub has to be begun, as the end of a message; else nothing.
@@ -378,6 +388,11 @@ static void judge_status(struct check* c, int round, const char* output) {
     const int status = c->answer.status[round], expected = expected_of(c, round);
     if (status == expected || no_call_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
+    if (round > 0 && c->first_card[0])
+        check_fail(c, CAUSE_stale_state,
+                   "%sthe launcher returned %s in call 2, whose device is another one than that of "
+                   "call 1\n",
+                   c->answer.refused_text, status_name(status, returned));
     if (expected != c->expected)
         check_fail(c, CAUSE_error_left,
                    "after a call whose launch failed the launcher returned %s for a good one\n",

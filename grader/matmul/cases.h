@@ -69,6 +69,12 @@ void multiply_huge_of(struct check* c, const struct huge* huge);
 // M, N or K is 0: C is not touched; if only K is 0, C is 0.
 void multiply_sizes_of_0(struct check* c, const struct matmul* of);
 
+// Two calls whose current devices differ: the first is one like `first` (CARD=), and `status` is
+// what the launcher returns there; the second is the card that is graded on. Nothing that was asked
+// of the one, or set for it, may be kept for the other.
+void multiply_on_two_devices(struct check* c, const struct matmul* of, const char* first,
+                             int status);
+
 // Arguments to be refused: negative sizes, one beyond max_size, NULL pointers; with strides,
 // strides smaller than a row. Then launches that fail, of aligned matrices and of others.
 void multiply_bad_arguments(struct check* c, const struct matmul* of);

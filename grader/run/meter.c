@@ -138,47 +138,61 @@ static void note_free(const void* address) {
     vault_close();
 }
 
+// A call that is made to fail. As of every call that fails, cudaGetLastError() will tell it.
+#ifdef CPU_DEVICE
+cudaError_t cudev_error(cudaError_t error);
+static cudaError_t refused(cudaError_t error) {
+    return cudev_error(error);
+}
+#else
+cudaError_t __real_cudaMalloc(void** address, size_t bytes);
+static cudaError_t refused(cudaError_t error) {
+    (void)__real_cudaMalloc(NULL, 1);  // refused as well, and the runtime remembers that
+    return error;
+}
+#endif
+
 WRAP(cudaMalloc, (void** address, size_t bytes)) {
-    if (fails_now("cudaMalloc") || !has_room()) return cudaErrorMemoryAllocation;
+    if (fails_now("cudaMalloc") || !has_room()) return refused(cudaErrorMemoryAllocation);
     cudaError_t error = __real_cudaMalloc(address, bytes);
     return noted(error, address ? *address : NULL, bytes, false);
 }
 
 #ifdef CPU_DEVICE  // where a .cu calls cudaMalloc(), the CPU device notes the line as well
 WRAP(cudev_malloc_at, (void** address, size_t bytes, const char* file, int line)) {
-    if (fails_now("cudaMalloc") || !has_room()) return cudaErrorMemoryAllocation;
+    if (fails_now("cudaMalloc") || !has_room()) return refused(cudaErrorMemoryAllocation);
     cudaError_t error = __real_cudev_malloc_at(address, bytes, file, line);
     return noted(error, address ? *address : NULL, bytes, false);
 }
 #endif
 
 WRAP(cudaMallocAsync, (void** address, size_t bytes, cudaStream_t stream)) {
-    if (fails_now("cudaMalloc") || !has_room()) return cudaErrorMemoryAllocation;
+    if (fails_now("cudaMalloc") || !has_room()) return refused(cudaErrorMemoryAllocation);
     cudaError_t error = __real_cudaMallocAsync(address, bytes, stream);
     return noted(error, address ? *address : NULL, bytes, false);
 }
 
 WRAP(cudaMallocPitch, (void** address, size_t* pitch, size_t width, size_t height)) {
-    if (fails_now("cudaMalloc") || !has_room()) return cudaErrorMemoryAllocation;
+    if (fails_now("cudaMalloc") || !has_room()) return refused(cudaErrorMemoryAllocation);
     cudaError_t error = __real_cudaMallocPitch(address, pitch, width, height);
     return noted(error, address ? *address : NULL, pitch ? *pitch * height : 0, false);
 }
 
 // Memory that the host reaches without a copy.
 WRAP(cudaMallocManaged, (void** address, size_t bytes, unsigned flags)) {
-    if (fails_now("cudaMalloc") || !has_room()) return cudaErrorMemoryAllocation;
+    if (fails_now("cudaMalloc") || !has_room()) return refused(cudaErrorMemoryAllocation);
     cudaError_t error = __real_cudaMallocManaged(address, bytes, flags);
     return noted(error, address ? *address : NULL, bytes, true);
 }
 
 WRAP(cudaMallocHost, (void** address, size_t bytes)) {
-    if (fails_now("cudaMalloc") || !has_room()) return cudaErrorMemoryAllocation;
+    if (fails_now("cudaMalloc") || !has_room()) return refused(cudaErrorMemoryAllocation);
     cudaError_t error = __real_cudaMallocHost(address, bytes);
     return noted(error, address ? *address : NULL, bytes, true);
 }
 
 WRAP(cudaHostAlloc, (void** address, size_t bytes, unsigned flags)) {
-    if (fails_now("cudaMalloc") || !has_room()) return cudaErrorMemoryAllocation;
+    if (fails_now("cudaMalloc") || !has_room()) return refused(cudaErrorMemoryAllocation);
     cudaError_t error = __real_cudaHostAlloc(address, bytes, flags);
     return noted(error, address ? *address : NULL, bytes, true);
 }
@@ -309,21 +323,21 @@ static cudaError_t copied(cudaError_t error, struct copy c) {
 }
 
 WRAP(cudaMemcpy, (void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind)) {
-    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
+    if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
     return copied(__real_cudaMemcpy(to, from, bytes, kind),
                   (struct copy){to, bytes, from, bytes, bytes, 1, kind});
 }
 
 WRAP(cudaMemcpyAsync,
      (void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)) {
-    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
+    if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
     return copied(__real_cudaMemcpyAsync(to, from, bytes, kind, stream),
                   (struct copy){to, bytes, from, bytes, bytes, 1, kind});
 }
 
 WRAP(cudaMemcpy2D, (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                     size_t height, enum cudaMemcpyKind kind)) {
-    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
+    if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
     return copied(__real_cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind),
                   (struct copy){to, to_pitch, from, from_pitch, width, height, kind});
 }
@@ -331,7 +345,7 @@ WRAP(cudaMemcpy2D, (void* to, size_t to_pitch, const void* from, size_t from_pit
 WRAP(cudaMemcpy2DAsync,
      (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
       enum cudaMemcpyKind kind, cudaStream_t stream)) {
-    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
+    if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
     return copied(
         __real_cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, stream),
         (struct copy){to, to_pitch, from, from_pitch, width, height, kind});
@@ -341,14 +355,14 @@ WRAP(cudaMemcpy2DAsync,
 #ifdef CPU_DEVICE
 WRAP(cudev_from_symbol, (void* to, const void* symbol, size_t symbol_bytes, size_t bytes,
                          size_t offset, enum cudaMemcpyKind kind)) {
-    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
+    if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
     return copied(__real_cudev_from_symbol(to, symbol, symbol_bytes, bytes, offset, kind),
                   (struct copy){to, bytes, symbol, bytes, bytes, 1, kind});
 }
 
 WRAP(cudev_to_symbol, (void* symbol, size_t symbol_bytes, const void* from, size_t bytes,
                        size_t offset, enum cudaMemcpyKind kind)) {
-    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
+    if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
     return copied(__real_cudev_to_symbol(symbol, symbol_bytes, from, bytes, offset, kind),
                   (struct copy){symbol, bytes, from, bytes, bytes, 1, kind});
 }
@@ -364,14 +378,14 @@ static enum cudaMemcpyKind with_symbol(enum cudaMemcpyKind kind, const void* oth
 
 WRAP(cudaMemcpyFromSymbol,
      (void* to, const void* symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind)) {
-    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
+    if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
     return copied(__real_cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind),
                   (struct copy){to, bytes, symbol, bytes, bytes, 1, with_symbol(kind, to, false)});
 }
 
 WRAP(cudaMemcpyToSymbol, (const void* symbol, const void* from, size_t bytes, size_t offset,
                           enum cudaMemcpyKind kind)) {
-    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
+    if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
     return copied(
         __real_cudaMemcpyToSymbol(symbol, from, bytes, offset, kind),
         (struct copy){(void*)symbol, bytes, from, bytes, bytes, 1, with_symbol(kind, from, true)});
@@ -379,14 +393,14 @@ WRAP(cudaMemcpyToSymbol, (const void* symbol, const void* from, size_t bytes, si
 
 WRAP(cudaMemcpyFromSymbolAsync, (void* to, const void* symbol, size_t bytes, size_t offset,
                                  enum cudaMemcpyKind kind, cudaStream_t stream)) {
-    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
+    if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
     return copied(__real_cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, stream),
                   (struct copy){to, bytes, symbol, bytes, bytes, 1, with_symbol(kind, to, false)});
 }
 
 WRAP(cudaMemcpyToSymbolAsync, (const void* symbol, const void* from, size_t bytes, size_t offset,
                                enum cudaMemcpyKind kind, cudaStream_t stream)) {
-    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
+    if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
     return copied(
         __real_cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, stream),
         (struct copy){(void*)symbol, bytes, from, bytes, bytes, 1, with_symbol(kind, from, true)});
@@ -464,7 +478,6 @@ static cudaError_t launched(cudaError_t error, dim3 grid, const void* stream) {
 #ifdef CPU_DEVICE
 #include "cudev/abi.h"
 
-cudaError_t cudev_error(cudaError_t error);  // the CPU device's: cudaGetLastError() will tell it
 int __real_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,
                         size_t bytes);
 int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,

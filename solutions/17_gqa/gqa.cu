@@ -115,7 +115,7 @@ __device__ __forceinline__ void store_packed(const struct forward& p, const stru
                 // BEGIN SOLUTION (about 3 lines): store LSE, (B, H_q, N_q): where does row n lie?
                 float LSE = (warp.m[r][h] + log2f(sum)) * LN_2;  // -infinity: the row saw no key
                 struct row row = row_after(first, n, group);
-                p.LSE[row.head * p.N_q + row.query] = LSE;
+                p.LSE[(int64_t)row.head * p.N_q + row.query] = LSE;
                 // END SOLUTION
             }
         }

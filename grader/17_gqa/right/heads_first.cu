@@ -82,7 +82,7 @@ __device__ __forceinline__ void store_packed(const struct forward& p, const stru
                     pack_bf16(warp.O[r][c][2 * h] * factor, warp.O[r][c][2 * h + 1] * factor);
             if (lane % 4 == 0 && n < n_rows) {
                 struct row row = row_of(first + n, p.N_q);
-                p.LSE[row.head * p.N_q + row.query] = LSE;
+                p.LSE[(int64_t)row.head * p.N_q + row.query] = LSE;
             }
         }
     __syncwarp();  // the warp's rows are in O_smem before other lanes store them

@@ -133,7 +133,7 @@ __global__ void forward_kernel(const struct forward all_heads, int H_k, int grou
         }
         struct row row = row_after(first, n, group);
         *place(p.O, row, x) = __float2bfloat16(l > 0.0f ? O / l : 0.0f);
-        if (x == 0) p.LSE[row.head * p.N_q + row.query] = (m + log2f(l)) * LN_2;
+        if (x == 0) p.LSE[(int64_t)row.head * p.N_q + row.query] = (m + log2f(l)) * LN_2;
     }
 }
 

@@ -11,7 +11,7 @@
 #define TAPS PROFILING_TAPS
 #define CHANNELS 32                      // of a block of filter
 #define LANE_STEPS (THREADS / CHANNELS)  // steps of filter that the block takes at once
-#define SEGMENT 64                       // steps of filter of a block
+#define SEGMENT 128                      // steps of filter of a block: 2^22 are 32768 segments
 
 // ---- answers
 
@@ -76,7 +76,7 @@ __global__ void filter_kernel(float* __restrict__ y,        // (T, C)  out
     __shared__ float steps[TAPS + SEGMENT][CHANNELS];  // from TAPS steps before the segment on
     __shared__ float weights[TAPS][CHANNELS];
     int lane = threadIdx.x % CHANNELS, group = threadIdx.x / CHANNELS;
-    int c = blockIdx.y * CHANNELS + lane, t0 = blockIdx.x * SEGMENT;
+    int c = blockIdx.x * CHANNELS + lane, t0 = blockIdx.y * SEGMENT;
     for (int i = group; i < TAPS + SEGMENT; i += LANE_STEPS) {
         int t = t0 - TAPS + i;
         steps[i][lane] = c < C && t >= 0 && t < T ? x[(size_t)t * C + c] : 0.0f;
@@ -135,7 +135,7 @@ int profiling_filter(float* y_gpu,        // (T, C)                out
                      int T, int C) {
     int status;
     if (nothing_to_do(&status, T, C, !y_gpu, !x_gpu || !w_gpu)) return status;
-    dim3 blocks(CEIL_DIV(T, SEGMENT), CEIL_DIV(C, CHANNELS));
+    dim3 blocks(CEIL_DIV(C, CHANNELS), CEIL_DIV(T, SEGMENT));
     filter_kernel<<<blocks, THREADS>>>(y_gpu, x_gpu, w_gpu, T, C);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;

@@ -16,6 +16,7 @@
 enum { MAX_KERNELS = 512, MAX_NESTED = 32 };
 static struct {
     const void* kernel;
+    int device;
     size_t bytes;
 } limits[MAX_KERNELS];
 static int limit_count;
@@ -33,21 +34,25 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, enum cudaFuncAttribute attr
                           "%d bytes of shared memory; a block has at most %zu (%zu KB) on %s",
                           value, cudev_card()->shared_block, cudev_card()->shared_block >> 10,
                           cudev_card()->name);
-    int i = 0;
-    while (i < limit_count && limits[i].kernel != kernel) i++;
+    int i = 0, devices, device = cudev_device(&devices);
+    while (i < limit_count && (limits[i].kernel != kernel || limits[i].device != device)) i++;
     if (i == MAX_KERNELS)
         return cudev_fail(cudaErrorInvalidValue, "cudaFuncSetAttribute", "more than %d kernels",
                           MAX_KERNELS);
     if (i == limit_count) limit_count++;
     limits[i].kernel = kernel;
+    limits[i].device = device;
     limits[i].bytes = (size_t)value;
     return cudaSuccess;
 }
 
 bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit) {
+    int devices;
+    const int device = cudev_device(&devices);
     size_t asked = 0;
     for (int i = 0; i < limit_count; i++)
-        if ((limits[i].kernel == site->kernel || !site->kernel) && limits[i].bytes > asked)
+        if ((limits[i].kernel == site->kernel || !site->kernel) && limits[i].device == device &&
+            limits[i].bytes > asked)
             asked = limits[i].bytes;
     *limit = asked > STATIC_SHARED_LIMIT ? asked : STATIC_SHARED_LIMIT;
     return asked > 0;
@@ -105,7 +110,7 @@ void cudev_pop_site(struct cudev_launch_site* site) {
     *site = sites[--site_count];
 }
 
-// Between arrays of which little is there lie gigabytes that nothing else guards.
+// Between arrays of which little is there lie gigabytes. A kernel that is not run touches none.
 static void check_hollow(const struct cudev_launch_site* site, int index, const void* address) {
     if (cudev_pool_of(address) != &cudev_hollow || cudev_allocation_at(address)) return;
     cudev_report_begin("bad_address", "argument %d of %s at %s:%d points into no array", index + 1,

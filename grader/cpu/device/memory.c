@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include "cpu/device/fault.h"
 #include "cpu/device/report.h"
 #include "cpu/device/symbols.h"
@@ -68,10 +69,21 @@ bool cudev_memory_init(void) {
     return state == READY;
 }
 
+// The arrays of which little is there, and a little around them: not the gaps before. Who is far
+// out of an array shall not write there unseen; who is near is found with arrays that are whole.
+enum { AROUND = 1 << 20 };
+static void protect_hollow(int protection) {
+    const size_t page = (size_t)getpagesize();
+    for (size_t i = 0; i < cudev_hollow.count; i++) {
+        const struct allocation* a = &cudev_hollow.table[i];
+        mprotect(a->data - AROUND, cudev_round_up(a->bytes, page) + 2 * (size_t)AROUND, protection);
+    }
+}
+
 void cudev_memory_open(void) {
     if (open_count++ != 0) return;
     if (cudev_heap.top) mprotect(cudev_heap.base, cudev_heap.top, PROT_READ | PROT_WRITE);
-    if (cudev_hollow.top) mprotect(cudev_hollow.base, cudev_hollow.top, PROT_READ | PROT_WRITE);
+    protect_hollow(PROT_READ | PROT_WRITE);
     cudev_symbols_protect(SYMBOLS_OPEN);
     if (cudev_watcher) cudev_watcher->open();
 }
@@ -79,16 +91,17 @@ void cudev_memory_open(void) {
 void cudev_memory_close(void) {
     if (--open_count != 0) return;
     if (cudev_heap.top) mprotect(cudev_heap.base, cudev_heap.top, PROT_NONE);
-    if (cudev_hollow.top) mprotect(cudev_hollow.base, cudev_hollow.top, PROT_NONE);
+    protect_hollow(PROT_NONE);
     cudev_symbols_protect(SYMBOLS_CLOSED);
     if (cudev_watcher) cudev_watcher->close();
 }
 
 void cudev_memory_grow(struct pool* pool, size_t top) {
     if (top <= pool->top) return;
-    if (pool != &cudev_pinned)
+    if (pool != &cudev_pinned && pool != &cudev_hollow)
         mprotect(pool->base + pool->top, top - pool->top, PROT_READ | PROT_WRITE);
     pool->top = top;
+    if (pool == &cudev_hollow) protect_hollow(PROT_READ | PROT_WRITE);
 }
 
 void cudev_hold_open(int held) {

@@ -6,24 +6,31 @@
 #include "cpu/device/worker.h"
 
 static cudaError_t check_device(const char* function, int device) {
-    if (device == 0) return cudaSuccess;
-    return cudev_fail(cudaErrorInvalidDevice, function, "there is only device 0, not %d", device);
+    int count;
+    (void)cudev_device(&count);
+    if (device >= 0 && device < count) return cudaSuccess;
+    return cudev_fail(cudaErrorInvalidDevice, function, "there is only device %d, not %d",
+                      count - 1, device);
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
     if (!count) return cudev_null(__func__);
-    *count = 1;
+    (void)cudev_device(count);
     return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int* device) {
     if (!device) return cudev_null(__func__);
-    *device = 0;
+    int count;
+    *device = cudev_device(&count);
     return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device) {
-    return check_device(__func__, device);
+    int count;
+    if (device == cudev_device(&count)) return cudaSuccess;
+    return cudev_fail(cudaErrorInvalidDevice, __func__, "the current device is %d, and stays so",
+                      cudev_device(&count));
 }
 
 // A kernel that has ended by an assertion spoils all that follows, as on a GPU.
@@ -48,7 +55,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* prop, int device) {
     if (!prop) return cudev_null(__func__);
     cudaError_t error = check_device(__func__, device);
     if (error != cudaSuccess) return error;
-    const struct known_card* card = cudev_card();
+    const struct known_card* card = cudev_card_of(device);
     *prop = (struct cudaDeviceProp){
         .totalGlobalMem = GLOBAL_MEMORY,
         .sharedMemPerBlock = STATIC_SHARED_LIMIT,

@@ -138,6 +138,12 @@ void cudev_launches_ended(void);
 // The card that the device poses as: CUDEV_CARD in the environment, or the first of the table.
 const struct known_card* cudev_card(void);
 
+// The card of another device.
+const struct known_card* cudev_card_of(int number);
+
+// The current device's number, and how many there are: 2 if the process began on another one.
+int cudev_device(int* count);
+
 bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit);
 
 #endif

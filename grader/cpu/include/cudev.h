@@ -137,6 +137,11 @@ void cudev_leave_open(void);
 // for programs that are not watched.
 enum { CUDEV_ALL_BLOCKS, CUDEV_FEW_BLOCKS, CUDEV_LAST_BLOCK, CUDEV_MIXED_BLOCKS };
 void cudev_run_few(int blocks, int bytes);
+
+// Where CUDEV_FIRST_CARD names a card, the process begins on a device that poses as this one,
+// number 0 of 2. From this call on the current device is number 1, of CUDEV_CARD. Memory is the
+// same.
+void cudev_next_device(void);
 enum { CUDEV_END = 1 << 20 };
 int cudev_only_ends(size_t bytes);  // of so many bytes only the ends are copied now
 

@@ -1,4 +1,5 @@
-// The limits are those of the card that the CPU device poses as: cards KB-OF-SHARED-MEMORY
+// The limits are those of the card that the CPU device poses as: cards KB-OF-SHARED-MEMORY. Where
+// CUDEV_FIRST_CARD names another card: cards KB KB-OF-THE-OTHER
 #include "test.h"
 #include "cudev.h"
 
@@ -8,11 +9,14 @@ __global__ void use(int* out, int last) {
     out[0] = bytes[last];
 }
 
-int main(int argc, char** argv) {
-    const int most = argc > 1 ? atoi(argv[1]) * 1024 : 0;
+// The current device is number `device`, whose blocks may have `most` bytes.
+static void check_device(int device, int most) {
     const cudaFuncAttribute attribute = cudaFuncAttributeMaxDynamicSharedMemorySize;
     cudaDeviceProp prop;
-    CHECK_CUDA(cudaGetDeviceProperties(&prop, 0));
+    int current = -1;
+    CHECK_CUDA(cudaGetDevice(&current));
+    CHECK(current == device);
+    CHECK_CUDA(cudaGetDeviceProperties(&prop, device));
     CHECK(prop.sharedMemPerBlockOptin == (size_t)most);
     CHECK(prop.sharedMemPerMultiprocessor == (size_t)most + prop.reservedSharedMemPerBlock);
     const struct {
@@ -29,12 +33,14 @@ int main(int argc, char** argv) {
     };
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         int value = -1;
-        CHECK_CUDA(cudaDeviceGetAttribute(&value, same[i].attribute, 0));
+        CHECK_CUDA(cudaDeviceGetAttribute(&value, same[i].attribute, device));
         CHECK((size_t)value == same[i].value);
     }
 
     int *out, got = 0, blocks = -1;
     CHECK_CUDA(cudaMalloc(&out, sizeof *out));
+    use<<<1, 1, most>>>(out, most - 1);  // not allowed yet, on this device
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
     CHECK(cudaFuncSetAttribute(use, attribute, most + 1) == cudaErrorInvalidValue);
     CHECK_CUDA(cudaFuncSetAttribute(use, attribute, most));
     use<<<1, 1, most>>>(out, most - 1);
@@ -48,5 +54,27 @@ int main(int argc, char** argv) {
     CHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, use, 1024, 0));
     CHECK(blocks == prop.maxThreadsPerMultiProcessor / 1024);
     CHECK_CUDA(cudaFree(out));
+}
+
+// The first of two devices, while the second one is the current one.
+static void check_other(int most) {
+    int count = 0, value = 0;
+    CHECK_CUDA(cudaGetDeviceCount(&count));
+    CHECK(count == 2);
+    CHECK_CUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    CHECK(value == most);
+    CHECK(cudaSetDevice(2) == cudaErrorInvalidDevice);
+    CHECK_CUDA(cudaSetDevice(1));
+}
+
+int main(int argc, char** argv) {
+    const int most = argc > 1 ? atoi(argv[1]) * 1024 : 0,
+              other = argc > 2 ? atoi(argv[2]) * 1024 : 0;
+    check_device(0, other ? other : most);
+    if (other) {
+        cudev_next_device();
+        check_device(1, most);
+        check_other(other);
+    }
     return failures != 0;
 }

@@ -64,6 +64,8 @@ for card in h200:227 h100-1g:227 a100:163 rtx3090:99 rtx5090:99; do
     compiled cards && CUDEV_CARD=${card%:*} timeout 20 "$work/cards" "${card#*:}" > "$work/log" 2>&1
     result "cards, ${card%:*}" $?
 done
+compiled cards && CUDEV_CARD=rtx3090 CUDEV_FIRST_CARD=h100 timeout 20 "$work/cards" 99 227 > "$work/log" 2>&1
+result "cards, rtx3090 after h100" $?
 compiled cards && ! CUDEV_CARD=gtx480 timeout 20 "$work/cards" 48 > "$work/log" 2>&1 &&
     grep -q 'CUDEV_CARD names a card that the CPU device does not know' "$work/log"
 result "cards, one that does not exist" $?

@@ -133,7 +133,7 @@ __global__ void forward_kernel(const struct forward all_heads, int H_k, int grou
     if (first_row + y >= n_rows) return;
     for (int c = 0; c < d / TILE; c++)
         *place(p.O, row, x + c * TILE) = __float2bfloat16(l > 0.0f ? O[c] / l : 0.0f);
-    if (x == 0) p.LSE[row.head * p.N_q + row.query] = m + logf(l);
+    if (x == 0) p.LSE[(int64_t)row.head * p.N_q + row.query] = m + logf(l);
 }
 
 // ---- GPU kernels of the backward pass --------------------------------------------------------
