@@ -325,6 +325,70 @@ static enum cause explain_merge(const struct suspect* s, int64_t b) {
     return cause;
 }
 
+// ---- rows that see as many keys as their number in the tile says ------------------------------
+
+// O and LSE of sequence b whose keys are filled up with keys of zeros to whole tiles. Row r, query i
+// of the group's head e, sees as many as query r would, or as r % 16, the row of its tile, would;
+// or, if `all`, to the end of the tile.
+static void attend_packed(const struct decode* p, int64_t b, int64_t tile, bool all, bool in_tile,
+                          double* O, double* LSE) {
+    struct view v = right_view(p, b);
+    v.keys = CEIL_DIV(v.keys, tile) * tile;
+    struct sequence s;
+    sequence_make(&s, p, b, &v);
+    double* P = check_allocate(p->check, v.keys, sizeof *P);
+    for (int64_t h = 0; h < heads_of(p); h++)
+        for (int64_t i = 0; i < p->N_q; i++) {
+            const int64_t r = i * p->group + h % p->group, row = in_tile ? r % UNIT : r;
+            int64_t seen = all ? v.keys : p->length[b] - p->N_q + 1 + row;
+            seen = seen < 0 ? 0 : seen > v.keys ? v.keys : seen;
+            double m = -INFINITY, l = 0;
+            double* to = O + place_in(&s.problem, ARRAY_O, 0, h, i) + b * s.O.count;
+            for (int64_t x = 0; x < p->d; x++) to[x] = 0;
+            for (int64_t j = 0; j < seen; j++) m = fmax(m, P[j] = score(&s.problem, 0, h, i, j));
+            for (int64_t j = 0; j < seen; j++) l += P[j] = exp(P[j] - m);
+            for (int64_t j = 0; j < seen; j++)
+                for (int64_t x = 0; x < p->d; x++)
+                    to[x] += P[j] / l * row_of(&s.problem, ARRAY_V, 0, h, j)[x];
+            LSE[b * s.LSE.count + h * p->N_q + i] = m + log(l);
+        }
+    free(P);
+    sequence_free(&s);
+}
+
+// How far an output is from a guess, summed up; numbers alone.
+static double apart(const struct tensor* t, const double* guess) {
+    double sum = 0;
+    for (int64_t e = 0; e < t->count; e++)
+        if (isfinite(guess[e]) && isfinite(t->got[e])) sum += fabs(t->got[e] - guess[e]);
+    return sum;
+}
+
+// Few keys of zeros among many leave little: then what fits better counts, not what is asked first.
+static enum cause explain_packed(const struct suspect* s) {
+    const double MOST_WORK = 2e7;  // multiplications; more take too long
+    const struct decode* p = s->problem;
+    const bool is_LSE = s->tensor == p->LSE;
+    double* O = check_allocate(p->check, p->O->count, sizeof *O);
+    double* LSE = check_allocate(p->check, p->LSE->count, sizeof *LSE);
+    double *guess = is_LSE ? LSE : O, work = 0;
+    bool found = false;
+    for (int64_t b = 0; b < p->B; b++) work += (double)(p->O->count / p->B * p->length[b]);
+    for (int64_t tile = UNIT; tile <= 128 && p->N_q * p->group > 1 && work < MOST_WORK && !found;
+         tile *= 2)
+        for (int in_tile = 0; in_tile < 2 && !found; in_tile++) {
+            for (int64_t b = 0; b < p->B; b++) attend_packed(p, b, tile, false, in_tile, O, LSE);
+            found = hypothesis_fit(s->tensor, guess, s->budget, s->slack) == FIT_SHOWN;
+            double left = apart(s->tensor, guess);
+            if (!found) continue;
+            for (int64_t b = 0; b < p->B; b++) attend_packed(p, b, tile, true, false, O, LSE);
+            found = left < apart(s->tensor, guess);
+        }
+    free(O);
+    free(LSE);
+    return found ? CAUSE_packed_row : CAUSE_NONE;
+}
+
 // ---- all of it -----------------------------------------------------------------------------
 
 // Some rows are NaN: what have they in common? They see no key; they are those of the sequences
@@ -390,6 +454,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (p->is_mixed) return CAUSE_block_order;  // the same was right before
     if (t == p->tickets) return CAUSE_ticket_kept;
     enum cause cause = explain_nothing(p);
+    if (!cause) cause = explain_packed(&s);
     if (!cause) cause = hypothesis_search(&s, of_places);
     if (!cause) cause = explain_NaN(&s);
     for (int64_t b = 0; b < p->B && !cause; b++)

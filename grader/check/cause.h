@@ -18,6 +18,8 @@
     CAUSE(out_of_bounds, "the kernel used memory outside an array: guard the last block or tile")  \
     CAUSE(input_changed, "the kernel wrote into one of its inputs")                                \
     CAUSE(tail_dropped, "only the last, partly filled block or tile is missing or wrong")          \
+    CAUSE(last_left_out,                                                                           \
+          "only the last row or column is missing or wrong: a bound is one too small")             \
     CAUSE(inner_tail,                                                                              \
           "the last, partly filled tile of the inner loop is left out, or not filled with "        \
           "what adds nothing")                                                                     \

@@ -227,13 +227,28 @@ static double share_met(const double* sorted, int64_t n, double tolerance) {
     return range > 0 ? met / range : 1;
 }
 
+// Do the wrong elements hold several numbers? One and the same, 0 say, was not moved there from
+// where it is wanted by chance.
+static bool are_several(const struct picture* p) {
+    enum { DIFFERENT = 3 };
+    double seen[DIFFERENT];
+    int different = 0;
+    for (int64_t i = 0; i < p->t->count && different < DIFFERENT; i++) {
+        if (!p->wrong[i]) continue;
+        int k = 0;
+        while (k < different && seen[k] != p->t->got[i]) k++;
+        if (k == different) seen[different++] = p->t->got[i];
+    }
+    return different == DIFFERENT;
+}
+
 // Each wrong element is what is wanted in another one, which is no chance: where a quarter of all
 // numbers would be met, the eight or more that are wrong are met by chance once in 65536 times.
 static bool elements_moved(const struct picture* p) {
     enum { FEWEST = 8, MOST = 1 << 20 };
     const struct tensor* t = p->t;
     const int64_t n = t->count;
-    if (p->found->wrong < FEWEST || n > MOST) return false;
+    if (p->found->wrong < FEWEST || n > MOST || !are_several(p)) return false;
     double* sorted = malloc((size_t)n * sizeof *sorted);
     if (!sorted) return false;
     int64_t finite = 0, first = -1, from = -1;
