@@ -197,6 +197,7 @@ struct division {
         ALL_UNWEIGHTED,  // those of warps, too
         EMPTY_COUNT,     // and those that have no keys
         BY_SUMS,         // by l alone, without the maximum
+        NOT_MOVED,       // what was summed is not moved to a larger maximum
         LAST_BLOCK,      // the last block's part is all there is
         FIRST_BLOCK,
         ALL_BUT_LAST,
@@ -208,6 +209,14 @@ struct division {
 // Adds a part to a sum of them, as the mistake does.
 static void merge_part(struct part* sum, const struct part* part, const struct division* w,
                        bool of_warp, int64_t d) {
+    if (w->merge == NOT_MOVED) {
+        if (part->l == 0) return;
+        const double LSE = part->m + log(part->l);
+        sum->m = fmax(sum->m, LSE);
+        for (int64_t x = 0; x < d; x++) sum->O[x] += exp(LSE - sum->m) * part->O[x] / part->l;
+        sum->l += exp(LSE - sum->m);
+        return;
+    }
     bool alike = w->merge >= ALL_UNWEIGHTED && w->merge <= EMPTY_COUNT;
     if (w->merge == UNWEIGHTED) alike = !of_warp;
     if (w->merge == BY_SUMS && part->l > 0) {
@@ -298,8 +307,9 @@ static enum cause explain_merge(const struct suspect* s, int64_t b) {
     static const enum cause causes[MERGES] = {
         [UNWEIGHTED] = CAUSE_merge_weights,  [ALL_UNWEIGHTED] = CAUSE_merge_weights,
         [EMPTY_COUNT] = CAUSE_merge_weights, [BY_SUMS] = CAUSE_merge_weights,
-        [ALL_BUT_LAST] = CAUSE_merge_lost,   [LAST_BLOCK] = CAUSE_merge_lost,
-        [FIRST_BLOCK] = CAUSE_merge_lost,    [FIRST_WARP] = CAUSE_merge_lost,
+        [NOT_MOVED] = CAUSE_merge_weights,   [ALL_BUT_LAST] = CAUSE_merge_lost,
+        [LAST_BLOCK] = CAUSE_merge_lost,     [FIRST_BLOCK] = CAUSE_merge_lost,
+        [FIRST_WARP] = CAUSE_merge_lost,
     };
     const struct decode* p = s->problem;
     struct view v = right_view(p, b);
@@ -328,10 +338,9 @@ static enum cause explain_merge(const struct suspect* s, int64_t b) {
 // ---- rows that see as many keys as their number in the tile says ------------------------------
 
 // O and LSE of sequence b whose keys are filled up with keys of zeros to whole tiles. Row r, query i
-// of the group's head e, sees as many as query r would, or as r % 16, the row of its tile, would;
-// or, if `all`, to the end of the tile.
-static void attend_packed(const struct decode* p, int64_t b, int64_t tile, bool all, bool in_tile,
-                          double* O, double* LSE) {
+// of a group's head, sees as many as query r would; or query r % 16, its number in its tile.
+static void attend_packed(const struct decode* p, int64_t b, int64_t tile, bool in_tile, double* O,
+                          double* LSE) {
     struct view v = right_view(p, b);
     v.keys = CEIL_DIV(v.keys, tile) * tile;
     struct sequence s;
@@ -339,8 +348,8 @@ static void attend_packed(const struct decode* p, int64_t b, int64_t tile, bool 
     double* P = check_allocate(p->check, v.keys, sizeof *P);
     for (int64_t h = 0; h < heads_of(p); h++)
         for (int64_t i = 0; i < p->N_q; i++) {
-            const int64_t r = i * p->group + h % p->group, row = in_tile ? r % UNIT : r;
-            int64_t seen = all ? v.keys : p->length[b] - p->N_q + 1 + row;
+            const int64_t r = i * p->group + h % p->group;
+            int64_t seen = p->length[b] - p->N_q + 1 + (in_tile ? r % UNIT : r);
             seen = seen < 0 ? 0 : seen > v.keys ? v.keys : seen;
             double m = -INFINITY, l = 0;
             double* to = O + place_in(&s.problem, ARRAY_O, 0, h, i) + b * s.O.count;
@@ -356,33 +365,22 @@ static void attend_packed(const struct decode* p, int64_t b, int64_t tile, bool 
     sequence_free(&s);
 }
 
-// How far an output is from a guess, summed up; numbers alone.
-static double apart(const struct tensor* t, const double* guess) {
-    double sum = 0;
-    for (int64_t e = 0; e < t->count; e++)
-        if (isfinite(guess[e]) && isfinite(t->got[e])) sum += fabs(t->got[e] - guess[e]);
-    return sum;
-}
-
-// Few keys of zeros among many leave little: then what fits better counts, not what is asked first.
+// A key of zeros among many leaves little in O: LSE is asked as well, where it shows.
 static enum cause explain_packed(const struct suspect* s) {
     const double MOST_WORK = 2e7;  // multiplications; more take too long
+    const struct budget of_LSE = {.max = 1e-4};
     const struct decode* p = s->problem;
-    const bool is_LSE = s->tensor == p->LSE;
     double* O = check_allocate(p->check, p->O->count, sizeof *O);
-    double* LSE = check_allocate(p->check, p->LSE->count, sizeof *LSE);
-    double *guess = is_LSE ? LSE : O, work = 0;
+    double *LSE = check_allocate(p->check, p->LSE->count, sizeof *LSE), work = 0;
     bool found = false;
     for (int64_t b = 0; b < p->B; b++) work += (double)(p->O->count / p->B * p->length[b]);
     for (int64_t tile = UNIT; tile <= 128 && p->N_q * p->group > 1 && work < MOST_WORK && !found;
          tile *= 2)
         for (int in_tile = 0; in_tile < 2 && !found; in_tile++) {
-            for (int64_t b = 0; b < p->B; b++) attend_packed(p, b, tile, false, in_tile, O, LSE);
-            found = hypothesis_fit(s->tensor, guess, s->budget, s->slack) == FIT_SHOWN;
-            double left = apart(s->tensor, guess);
-            if (!found) continue;
-            for (int64_t b = 0; b < p->B; b++) attend_packed(p, b, tile, true, false, O, LSE);
-            found = left < apart(s->tensor, guess);
+            for (int64_t b = 0; b < p->B; b++) attend_packed(p, b, tile, in_tile, O, LSE);
+            found = hypothesis_fit(p->LSE, LSE, of_LSE, s->slack) == FIT_SHOWN &&
+                    hypothesis_fit(s->tensor, s->tensor == p->LSE ? LSE : O, s->budget, s->slack) !=
+                        FIT_NONE;
         }
     free(O);
     free(LSE);

@@ -106,12 +106,22 @@ static enum cause earlier_round(const struct picture* p) {
     return CAUSE_NONE;
 }
 
+// Are many rows right behind the first one that is wrong? Where a row is not known to be one of a
+// batch, they must not be: the mistake comes again and again.
+static bool right_again(const struct picture* p) {
+    int64_t row = 0, right = 0;
+    while (row < p->rows && row_all(p, row, false)) row++;
+    const int64_t first = row;
+    for (; row < p->rows; row++) right += row_all(p, row, false);
+    return 8 * right > p->rows - first;
+}
+
 static enum cause one_batch(const struct picture* p) {
     const struct tensor* t = p->t;
     if (t->shape.rank < 2 || t->shape.dim[0] < 2) return CAUSE_NONE;
     if (p->found->nonfinite > 0) return CAUSE_NONE;  // the first batch's numbers are numbers
     int64_t per_batch = t->count / t->shape.dim[0], bad = 0;
-    if (t->shape.rank == 2 && per_batch == 1) return CAUSE_NONE;
+    if (t->shape.rank == 2 && (per_batch == 1 || right_again(p))) return CAUSE_NONE;
     for (int64_t i = 0; i < t->count; i++) {
         if (p->wrong[i] && i < per_batch) return CAUSE_NONE;
         bad += p->wrong[i];
