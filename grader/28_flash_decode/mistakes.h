@@ -278,27 +278,47 @@ static struct part* units_of(const struct sequence* s, int64_t h, int64_t i) {
     return unit;
 }
 
-// Would this division, with its mistake, have left these numbers in the first row of O, or its LSE?
-// One column tells most divisions apart.
-static bool is_row(const struct suspect* s, const struct sequence* of, const struct part* unit,
-                   const struct division* w, struct part scratch[3]) {
+// A row of a sequence: where its part of O begins, and its LSE.
+struct row {
+    int64_t h, i, O, LSE;
+};
+
+// The first row in which an element is wrong, or the first of all.
+static struct row first_wrong(const struct suspect* s, const struct sequence* of) {
+    const struct problem* p = &of->problem;
+    const bool is_LSE = s->tensor == ((const struct decode*)s->problem)->LSE;
+    const struct tensor* t = is_LSE ? &of->LSE : &of->O;
+    FOR_EACH_QUERY(p, b, h, i) {
+        struct row row = {h, i, place_in(p, ARRAY_O, b, h, i), place_in(p, ARRAY_LSE, b, h, i)};
+        const int64_t first = is_LSE ? row.LSE : row.O;
+        for (int64_t e = first; e < first + (is_LSE ? 1 : p->d); e++)
+            if (!(fabs(t->got[e] - t->want[e]) <= s->budget.max)) return row;
+    }
+    return (struct row){0};
+}
+
+// Would this division, with its mistake, have left these numbers in the row of O, or its LSE? One
+// column tells most divisions apart.
+static bool is_row(const struct suspect* s, const struct sequence* of, struct row at,
+                   const struct part* unit, const struct division* w, struct part scratch[3]) {
     const struct problem* p = &of->problem;
     const struct decode* decode = s->problem;
     const int64_t count = CEIL_DIV(p->N_k, UNIT);
+    const double *got = of->O.got + at.O, *want = of->O.want + at.O;
     struct part* row = &scratch[0];
     merge_row(unit, count, w, 1, row, &scratch[1], &scratch[2]);
     if (s->tensor == decode->LSE) {
         double guess = row->m + log(row->l);
-        return fabs(of->LSE.got[0] - guess) <= s->budget.max &&
-               fabs(of->LSE.want[0] - guess) > s->budget.max;
+        return fabs(of->LSE.got[at.LSE] - guess) <= s->budget.max &&
+               fabs(of->LSE.want[at.LSE] - guess) > s->budget.max;
     }
-    if (!(fabs(of->O.got[0] - row->O[0] / row->l) <= s->budget.max)) return false;
+    if (!(fabs(got[0] - row->O[0] / row->l) <= s->budget.max)) return false;
     merge_row(unit, count, w, p->d, row, &scratch[1], &scratch[2]);
     bool differs = false;
     for (int64_t x = 0; x < p->d; x++) {
         double guess = row->O[x] / row->l;
-        if (!(fabs(of->O.got[x] - guess) <= s->budget.max)) return false;
-        differs |= fabs(of->O.want[x] - guess) > s->budget.max;
+        if (!(fabs(got[x] - guess) <= s->budget.max)) return false;
+        differs |= fabs(want[x] - guess) > s->budget.max;
     }
     return differs;
 }
@@ -315,7 +335,8 @@ static enum cause explain_merge(const struct suspect* s, int64_t b) {
     struct view v = right_view(p, b);
     struct sequence of;
     sequence_make(&of, p, b, &v);
-    struct part* unit = units_of(&of, 0, 0);
+    const struct row row = first_wrong(s, &of);
+    struct part* unit = units_of(&of, row.h, row.i);
     double* room = check_allocate(p->check, 3 * p->d, sizeof *room);
     struct part scratch[] = {{.O = room}, {.O = room + p->d}, {.O = room + 2 * p->d}};
     enum cause cause = CAUSE_NONE;
@@ -326,7 +347,7 @@ static enum cause explain_merge(const struct suspect* s, int64_t b) {
                 for (int64_t splits = 1; splits <= most && !cause; splits++)
                     for (int ranges = 0; ranges < 2 && !cause; ranges++) {
                         struct division w = {units, warps, splits, ranges, merge};
-                        if (is_row(s, &of, unit, &w, scratch)) cause = causes[merge];
+                        if (is_row(s, &of, row, unit, &w, scratch)) cause = causes[merge];
                     }
     free(room);
     free(unit[0].O);
