@@ -98,6 +98,7 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
         {CAUSE_not_divided, {.divided = NEVER}},
         {CAUSE_overflow, {.subtracted = FIRST_SCORE}},
         {CAUSE_max_unscaled, {.subtracted = SMALLEST}},
+        {CAUSE_max_unscaled, {.subtracted = RAW}},
     };
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
         if (is_online(s, right, MAX_N, known[n].flaw)) return known[n].cause;
