@@ -79,8 +79,8 @@
     CAUSE(overflow, "exp overflows on large scores: subtract first (the row maximum, or LSE)")     \
     CAUSE(max_init, "the running maximum must start at -infinity, not at 0 or a finite number")    \
     CAUSE(max_unscaled,                                                                            \
-          "the maximum is of scores before the scale: if that is below 0, it is the "              \
-          "smallest of them")                                                                      \
+          "the maximum is of scores before the scale, and not of what exp takes: that may "        \
+          "overflow or be 0; with a scale below 0 it is the smallest")                             \
     CAUSE(bits_compared, "negative floats are compared as integers: of their bits the larger are " \
                          "the smaller number")                                                     \
     CAUSE(max_stale, "the running maximum is not kept for the next tile: m = m_new is missing")    \
