@@ -358,8 +358,8 @@ static enum cause explain_merge(const struct suspect* s, int64_t b) {
 
 // ---- rows that see as many keys as their number in the tile says ------------------------------
 
-// O and LSE of sequence b whose keys are filled up with keys of zeros to whole tiles. Row r, query i
-// of a group's head, sees as many as query r would; or query r % 16, its number in its tile.
+// O and LSE of sequence b whose keys are filled up with keys of zeros to whole tiles. Row r, query
+// i of a group's head, sees as many as query r would; or query r % 16, its number in its tile.
 static void attend_packed(const struct decode* p, int64_t b, int64_t tile, bool in_tile, double* O,
                           double* LSE) {
     struct view v = right_view(p, b);

@@ -267,8 +267,8 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     if (seen == CAUSE_uninitialised && (cause == CAUSE_nan_leak || 2 * no_numbers > found->wrong))
         return seen;
     if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
-    // what one thread of many leaves is a part of the sum, too; and where several write to one place
-    // nobody has written to others, which hold NaN
+    // what one thread of many leaves is a part of the sum, too; and where several write to one
+    // place, nobody has written to others, which hold NaN
     if (seen == CAUSE_race_of_writes && (is_of_parts(cause) || is_of_nothing(cause))) return seen;
     // the first call was right, and so is this one, of other sizes or elsewhere, if it is the only
     // one: it was made with what the first has left
