@@ -241,6 +241,11 @@ static bool make_twisted(const struct suspect* s, const struct hypothesis* h, in
             if (w->packed) guess[e] = ANYTHING;
     twisted(head, w, s->tensor == head->loss ? guess : NULL, s->tensor == head->LSE ? guess : NULL,
             s->tensor == head->logits ? guess : NULL);
+    // A gradient that by chance is the logit it takes the place of looks like none.
+    for (int64_t e = 0; s->tensor == head->logits && e < s->tensor->count; e++)
+        if (!check_was_written(head->logits, e) &&
+            fabs(guess[e] - head->logits->value[e]) <= 0x1p-8 * fabs(guess[e]))
+            guess[e] = NOT_WRITTEN;
     return true;
 }
 
@@ -453,7 +458,7 @@ static enum cause explain_within(const struct head* h, const struct tensor* t, s
     if (is_divided_by_0(h, t)) return CAUSE_mean_divisor;
     struct wrong_rows w = wrong_rows_of(h, t, budget.max);
     if (w.any && w.lost && w.ruled_out) return CAUSE_empty_state;
-    if (w.any && w.lost && w.low > 80.0) return CAUSE_overflow;
+    if (w.any && w.lost && w.high > 80.0) return CAUSE_overflow;
     if (w.any && w.lost && w.right && w.high < -80.0) return CAUSE_max_init;
     if (t == h->LSE && is_unscaled(h, budget.max)) return CAUSE_no_rescale;
     if (t == h->LSE) return from_LSE(h, budget.max);
