@@ -138,6 +138,12 @@ static bool is_tail(const struct matrices* m, int64_t T) {
     return is_cut(m, rows, cols) || is_cut(m, rows, m->cols) || is_cut(m, m->rows, cols);
 }
 
+// The last row or column alone. If it is all that a tile of T leaves over, it may be a tail.
+static bool is_last(const struct matrices* m, int64_t T) {
+    return (m->rows % T != 1 && is_cut(m, m->rows - 1, m->cols)) ||
+           (m->cols % T != 1 && is_cut(m, m->rows, m->cols - 1));
+}
+
 // 1 if the whole tile is right, 0 if nothing in it was written, -1 else.
 static int tile_is_right(const struct matrices* m, int64_t T, int64_t row0, int64_t col0) {
     int64_t all = 0, right = 0, nan = 0;
@@ -196,6 +202,7 @@ static const struct {
     enum cause cause;
 } of_edges[] = {
     {is_grid_swapped, CAUSE_swapped_sizes},
+    {is_last, CAUSE_last_left_out},
     {is_tail, CAUSE_tail_dropped},
     {is_any_grid_too_small, CAUSE_grid_limit},
 };

@@ -6,7 +6,15 @@
 
 // How a kernel differs from a right one. All 0: it does not.
 struct twist {
-    enum { BIAS_RIGHT, BIAS_MISSING, BIAS_BY_ROW, BIAS_TWICE, BIAS_AFTER_F, BIAS_OF_TILE } bias;
+    enum {
+        BIAS_RIGHT,
+        BIAS_MISSING,
+        BIAS_BY_ROW,
+        BIAS_TWICE,
+        BIAS_AFTER_F,
+        BIAS_OF_TILE,
+        BIAS_OF_QUAD
+    } bias;
     enum {
         F_RIGHT,
         F_OTHER_FORM,  // erf for tanh and tanh for erf
@@ -193,6 +201,10 @@ static double twisted_z(const struct layer* l, const struct twist* w, int64_t i,
     if (w->bias == BIAS_BY_ROW) b = i < l->N ? l->bias->value[i] : ANYTHING;
     if (w->bias == BIAS_TWICE) b *= 2;
     if (w->bias == BIAS_OF_TILE) b = l->bias->value[j % side];
+    // one of four neighbours, or each of them, has the number of another
+    const int64_t one = variant / 4, other = variant % 4;
+    if (w->bias == BIAS_OF_QUAD && (j % 4 == one || one == 4))
+        b = l->bias->value[j - j % 4 + other];
     return b == ANYTHING ? ANYTHING : z + b;
 }
 
@@ -254,6 +266,7 @@ static const struct hypothesis of_numbers[] = {
     TWIST(bias, .bias = BIAS_TWICE),
     TWIST(bias, .bias = BIAS_AFTER_F),
     TWISTS(bias, SIDES, .bias = BIAS_OF_TILE),
+    TWISTS(bias, 20, .bias = BIAS_OF_QUAD),
     TWIST(gelu_form, .f = F_OTHER_FORM),
     TWIST(gelu_form, .f = F_MISSING),
     TWIST(gelu_form, .f = F_ALWAYS_ERF),

@@ -6,7 +6,14 @@
 
 // How a kernel differs from a right one. All 0: it does not.
 struct twist {
-    enum { BY_COUNT, BY_ROWS, BY_ONE, BY_ELEMENTS } loss_by, gradient_by;  // the mean's divisor
+    enum {
+        BY_COUNT,
+        BY_ROWS,
+        BY_ONE,
+        BY_ELEMENTS,
+        BY_IGNORED
+    } loss_by,
+        gradient_by;  // the mean's divisor
     enum target {
         RIGHT_TARGET,
         OTHERS_ALONE,  // eps is spread over the V - 1 other tokens
@@ -18,11 +25,18 @@ struct twist {
     } loss_target,
         gradient_target;
     enum { LSE_RIGHT, LSE_BASE_2, LSE_NO_MAX, LSE_NO_LOG, EXP_BASE_2, SCORES_BASE_2 } lse;
-    enum { L_RIGHT, FOLD_UNSCALED, MERGE_UNSCALED } l;  // where l is not moved to the new maximum
-    enum { NOWHERE, IN_PIECES, AT_EDGES } unhit;        // where a label's place is like any other
-    bool packed;                                        // rows are addressed without their stride
-    bool half_labels;                                   // labels are read as numbers of 32 bits
-    bool cut_labels;                                    // a label's upper 32 bits are lost
+    enum {
+        L_RIGHT,
+        FOLD_UNSCALED,   // l is not moved to the new maximum when a thread folds a piece
+        MERGE_UNSCALED,  // or when states are merged
+        MERGE_FIRST,     // of two merged states the second one's l is not moved
+        MERGE_SECOND,    // or the first one's
+        MERGE_CROSSED,   // or each is moved by the other's factor
+    } l;
+    enum { NOWHERE, IN_PIECES, AT_EDGES } unhit;  // where a label's place is like any other
+    bool packed;                                  // rows are addressed without their stride
+    bool half_labels;                             // labels are read as numbers of 32 bits
+    bool cut_labels;                              // a label's upper 32 bits are lost
     bool cut_ignored;     // and those of ignore_index when the two are compared
     bool below_zero;      // rows with a label below 0 do not count, whatever ignore_index is
     bool ignored_taken;   // rows with a label that is a token count, also if it is ignore_index
@@ -76,6 +90,7 @@ static int64_t twisted_label(const struct head* h, const struct twist* w, int64_
 
 static double divisor(int by, double N, const struct head* h) {
     const double rows = (double)h->rows;
+    if (by == BY_IGNORED) return rows - N;
     return by == BY_ROWS ? rows : by == BY_ONE ? 1 : by == BY_ELEMENTS ? N * (double)h->V : N;
 }
 
@@ -106,14 +121,44 @@ static bool is_in_piece(const struct head* h, int64_t at, int64_t j) {
     return j >= first && j < first + (h->V - first) / PIECE * PIECE;
 }
 
+// What a thread, and later a warp, knows of a row.
+struct state {
+    double m, l;
+};
+
+// Two states become one, by a mistake's way.
+static struct state merged(const struct twist* w, struct state a, struct state b) {
+    struct state both = {fmax(a.m, b.m), 0};
+    if (both.m == -INFINITY) return both;
+    const double of_a = exp(a.m - both.m), of_b = exp(b.m - both.m);
+    const bool crossed = w->l == MERGE_CROSSED;
+    both.l = a.l * (w->l == MERGE_SECOND ? 1
+                    : crossed            ? of_b
+                                         : of_a) +
+             b.l * (w->l == MERGE_FIRST ? 1
+                    : crossed           ? of_a
+                                        : of_b);
+    return both;
+}
+
+// Lane 0's state of a warp, whose lanes merge theirs with the lane 16, 8, 4, 2, 1 away.
+enum { WARP = 32 };
+static struct state merged_lanes(const struct twist* w, struct state s[WARP]) {
+    for (int distance = WARP / 2; distance > 0; distance /= 2)
+        for (int lane = 0; lane < distance; lane++)
+            s[lane] = merged(w, s[lane], s[lane + distance]);
+    return s[0];
+}
+
 // l, of the row that begins at element `at`, where a maximum that grows leaves it as it is: when a
 // thread folds a piece, or when the threads' states are merged. The exercise says which pieces and
-// which logit beside them a thread has.
+// which logit beside them a thread has, and who merges with whom.
 static double unscaled_l(const struct head* h, const struct twist* w, int64_t at, double m) {
     enum { THREADS = 512, LINE = 8 };
     const double* x = h->logits->value + at;
     const int64_t head = head_of_row(h, at);
     const int64_t count = (h->V - head) / PIECE, shift = (at + head) / PIECE % LINE;
+    struct state of_thread[THREADS], of_warp[WARP];
     double all = 0;
     for (int64_t t = 0; t < THREADS; t++) {
         const int64_t edge = t < head ? t : t + count * PIECE;
@@ -122,13 +167,18 @@ static double unscaled_l(const struct head* h, const struct twist* w, int64_t at
             const double* piece = x + head + k * PIECE;
             const double m_new = fmax(m_t, row_max(piece, PIECE));
             if (m_new == -INFINITY) continue;
-            if (w->l == MERGE_UNSCALED) l *= exp(m_t - m_new);
+            if (w->l != FOLD_UNSCALED) l *= exp(m_t - m_new);
             l += row_sum_exp(piece, PIECE, m_new);
             m_t = m_new;
         }
+        of_thread[t] = (struct state){m_t, l};
         all += w->l == MERGE_UNSCALED || l == 0 ? l : l * exp(m_t - m);
     }
-    return all;
+    if (w->l < MERGE_FIRST) return all;
+    for (int n = 0; n < WARP; n++)
+        of_warp[n] = n < THREADS / WARP ? merged_lanes(w, of_thread + n * WARP)
+                                        : (struct state){-INFINITY, 0};
+    return merged_lanes(w, of_warp).l;
 }
 
 // What the kernel leaves. Any of the arrays may be NULL.
@@ -191,6 +241,11 @@ static bool make_twisted(const struct suspect* s, const struct hypothesis* h, in
             if (w->packed) guess[e] = ANYTHING;
     twisted(head, w, s->tensor == head->loss ? guess : NULL, s->tensor == head->LSE ? guess : NULL,
             s->tensor == head->logits ? guess : NULL);
+    // A gradient that by chance is the logit it takes the place of looks like none.
+    for (int64_t e = 0; s->tensor == head->logits && e < s->tensor->count; e++)
+        if (!check_was_written(head->logits, e) &&
+            fabs(guess[e] - head->logits->value[e]) <= 0x1p-8 * fabs(guess[e]))
+            guess[e] = NOT_WRITTEN;
     return true;
 }
 
@@ -201,6 +256,9 @@ static const struct hypothesis mistakes[] = {
     TWIST(stride_ignored, .packed = true),
     TWIST(no_rescale, .l = FOLD_UNSCALED),
     TWIST(no_rescale, .l = MERGE_UNSCALED),
+    TWIST(rescale_crossed, .l = MERGE_FIRST),
+    TWIST(rescale_crossed, .l = MERGE_SECOND),
+    TWIST(rescale_crossed, .l = MERGE_CROSSED),
     TWIST(target_missing, .unhit = IN_PIECES),
     TWIST(target_missing, .unhit = AT_EDGES),
     TWIST(label_late, .late = true),
@@ -208,6 +266,7 @@ static const struct hypothesis mistakes[] = {
     TWIST(mean_divisor, .loss_by = BY_ROWS, .gradient_by = BY_ROWS),
     TWIST(mean_divisor, .loss_by = BY_ONE, .gradient_by = BY_ONE),
     TWIST(mean_divisor, .loss_by = BY_ELEMENTS, .gradient_by = BY_ELEMENTS),
+    TWIST(mean_divisor, .loss_by = BY_IGNORED, .gradient_by = BY_IGNORED),
     TWIST(smoothing, .loss_target = OTHERS_ALONE, .gradient_target = OTHERS_ALONE),
     TWIST(smoothing, .loss_target = UNSMOOTHED, .gradient_target = UNSMOOTHED),
     TWIST(smoothing, .loss_target = LABEL_WHOLE, .gradient_target = LABEL_WHOLE),
@@ -285,6 +344,24 @@ static struct wrong_rows wrong_rows_of(const struct head* h, const struct tensor
         if (wrong) w.high = fmax(w.high, m), w.low = fmin(w.low, m);
     }
     return w;
+}
+
+// Is the gradient of every row that counts NaN or infinite, the loss, too, or 0, and LSE right? So
+// exp has not overflowed: the number that both are divided by is 0.
+static bool is_divided_by_0(const struct head* h, const struct tensor* t) {
+    const double loss = h->loss->got[0], want = h->loss->want[0];
+    bool any = false;
+    if (t != h->logits || want == 0) return false;
+    if (isfinite(want) && isfinite(loss) && loss != 0) return false;
+    for (int64_t row = 0; row < h->rows; row++) {
+        if (!counts(h, row)) continue;
+        if (!(fabs(h->LSE->got[row] - h->LSE->want[row]) <= 1e-3 * (1 + fabs(h->LSE->want[row]))))
+            return false;
+        for (int64_t j = 0; j < h->V; j++)
+            if (isfinite(t->got[place_of(h, row, j)])) return false;
+        any = true;
+    }
+    return any;
 }
 
 // LSE lacks some logits, or has numbers too many: as the end of a row, or its first logits, or what
@@ -378,6 +455,7 @@ static enum cause explain_within(const struct head* h, const struct tensor* t, s
         return CAUSE_NONE;
     }
     if (ignored_are_wrong(h, t, budget.max)) return CAUSE_ignore_index;
+    if (is_divided_by_0(h, t)) return CAUSE_mean_divisor;
     struct wrong_rows w = wrong_rows_of(h, t, budget.max);
     if (w.any && w.lost && w.ruled_out) return CAUSE_empty_state;
     if (w.any && w.lost && w.high > 80.0) return CAUSE_overflow;

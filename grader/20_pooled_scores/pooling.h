@@ -24,6 +24,7 @@ struct pool_flaw {
         OF_P,            // exp(S - LSE)
         OF_RUNNING_MAX,  // exp(S - m), m the largest score up to the end of the tile
         OF_MAX,          // exp(S - m)
+        OF_SCORE,        // exp(S)
         OF_QUOTIENT,     // exp(S) / exp(LSE), with the range of fp32
         OF_LSE_BASE2,    // exp(S - LSE / ln 2)
         OF_POWER_OF_2,   // 2 to the power of S - LSE
@@ -56,6 +57,7 @@ struct pool_flaw {
         BY_QUERY,
         TO_FIRST_ROW,      // no query of a block sees more than its first one
         ROUNDS_FROM_ZERO,  // a key is counted from the beginning of its round of pools
+        ONE_MORE,          // each query sees a key more, if its tile is there; what is not is zeros
         PAIRS              // the second key of a fragment's pair is hidden where the first is
     } mask;
     // Which row a key's weight takes LSE and the mask from: of rows g and g + 8 of a fragment, that
@@ -152,6 +154,15 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
     if (w->flaw.mask == TO_FIRST_ROW && seen > first + 1 + w->offset) seen = first + 1 + w->offset;
     if (w->flaw.mask == ROUNDS_FROM_ZERO) seen = block_end + w->offset;
     if (w->flaw.mask == PAIRS) seen = round_up(seen < 0 ? 0 : seen, 2);
+    const bool one_more = w->flaw.mask == ONE_MORE;
+    int64_t zeros_from =
+        one_more && w->causal && block_end + w->offset < N_k ? block_end + w->offset : N_k;
+    if (one_more) {
+        seen = (seen < 0 ? 0 : seen) + 1;
+        own = seen;
+        bool is_room = zeros_from > 0 && tile_end(w->tile_k, pool, zeros_from - 1) > zeros_from;
+        end = zeros_from + is_room;
+    }
     if (w->flaw.row_of_pair) seen += 8;
     if (seen > end) seen = end;
     if (i >= p->N_q) seen = N_k;
@@ -161,7 +172,7 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
         S[j] = 0;
         const double* q = w->Q.value + place(w->Q.stride, b, h, i);
         const double* k = w->K.value + place(w->K.stride, b, h, j);
-        for (int64_t x = 0; x < w->columns && i < p->N_q && j < N_k; x++)
+        for (int64_t x = 0; x < w->columns && i < p->N_q && j < zeros_from; x++)
             S[j] = ROUND(S[j] + ROUND(q[x] * k[x]));
         S[j] = ROUND(w->scale * S[j]);
         largest = fmax(largest, S[j]);
@@ -192,6 +203,9 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
         case OF_MAX:
             weight = exp32(S[j] - largest);
             break;
+        case OF_SCORE:
+            weight = exp32(S[j]);
+            break;
         case OF_QUOTIENT:
             weight = exp32(S[j]) / exp32(LSE);
             break;
@@ -213,6 +227,11 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
         sums[J].value =
             w->flaw.kind == MEAN ? ROUND(sums[J].value + weight) : fmax(sums[J].value, weight);
         sums[J].seen++;
+    }
+    // Of a pool that ends inside a tile, the key behind it is one of zeros.
+    for (int64_t last = pool; one_more && pool > w->tile_k && pool % w->tile_k; last += pool) {
+        if (last > zeros_from || last >= own || i >= p->N_q) break;
+        sums[last / pool - 1].value += exp32(-LSE);
     }
 }
 
@@ -303,7 +322,7 @@ static bool is_slip(const struct suspect* s, const struct slip* w) {
 static bool is_of_tiles(const struct pool_flaw* flaw) {
     return flaw->weight == OF_RUNNING_MAX || flaw->divisor == ROWS_OF_BLOCK || flaw->last_part ||
            flaw->tail_keys || flaw->tail_rows || flaw->place != ITS_OWN || flaw->row_of_pair ||
-           flaw->mask == TO_FIRST_ROW || flaw->mask == ROUNDS_FROM_ZERO;
+           flaw->mask == TO_FIRST_ROW || flaw->mask == ROUNDS_FROM_ZERO || flaw->mask == ONE_MORE;
 }
 
 static bool is_flaw(const struct suspect* s, const struct pool_flaw* flaw) {
@@ -328,6 +347,7 @@ static enum cause explain_slips(const struct suspect* s) {
     } known[] = {
         {CAUSE_not_normalised, {.weight = OF_MAX}},
         {CAUSE_not_normalised, {.weight = OF_RUNNING_MAX}},
+        {CAUSE_not_normalised, {.weight = OF_SCORE}},
         {CAUSE_overflow, {.weight = OF_QUOTIENT}},
         {CAUSE_pool_order, {.weight = OF_LOGARITHM}},
         {CAUSE_lse_base2, {.weight = OF_LSE_BASE2}},
@@ -414,9 +434,11 @@ static enum cause explain_second_mask(const struct suspect* s) {
     w.causal = !p->causal;
     if (is_slip(s, &w)) return CAUSE_causal_ignored;
     static const struct pool_flaw to_first = {.mask = TO_FIRST_ROW},
-                                  from_zero = {.mask = ROUNDS_FROM_ZERO};
+                                  from_zero = {.mask = ROUNDS_FROM_ZERO},
+                                  one_more = {.mask = ONE_MORE};
     if (p->causal && is_flaw(s, &to_first)) return CAUSE_tile_skipped;
     if (p->causal && is_flaw(s, &from_zero)) return CAUSE_diagonal_unmasked;
+    if (is_flaw(s, &one_more)) return CAUSE_mask_off_by_one;
     for (int off = -1; off <= 1 && p->causal; off++) {
         w = no_slip(p);
         w.offset = off ? w.offset + off : 0;

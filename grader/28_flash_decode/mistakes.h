@@ -197,6 +197,7 @@ struct division {
         ALL_UNWEIGHTED,  // those of warps, too
         EMPTY_COUNT,     // and those that have no keys
         BY_SUMS,         // by l alone, without the maximum
+        NOT_MOVED,       // what was summed is not moved to a larger maximum
         LAST_BLOCK,      // the last block's part is all there is
         FIRST_BLOCK,
         ALL_BUT_LAST,
@@ -208,6 +209,14 @@ struct division {
 // Adds a part to a sum of them, as the mistake does.
 static void merge_part(struct part* sum, const struct part* part, const struct division* w,
                        bool of_warp, int64_t d) {
+    if (w->merge == NOT_MOVED) {
+        if (part->l == 0) return;
+        const double LSE = part->m + log(part->l);
+        sum->m = fmax(sum->m, LSE);
+        for (int64_t x = 0; x < d; x++) sum->O[x] += exp(LSE - sum->m) * part->O[x] / part->l;
+        sum->l += exp(LSE - sum->m);
+        return;
+    }
     bool alike = w->merge >= ALL_UNWEIGHTED && w->merge <= EMPTY_COUNT;
     if (w->merge == UNWEIGHTED) alike = !of_warp;
     if (w->merge == BY_SUMS && part->l > 0) {
@@ -269,27 +278,47 @@ static struct part* units_of(const struct sequence* s, int64_t h, int64_t i) {
     return unit;
 }
 
-// Would this division, with its mistake, have left these numbers in the first row of O, or its LSE?
-// One column tells most divisions apart.
-static bool is_row(const struct suspect* s, const struct sequence* of, const struct part* unit,
-                   const struct division* w, struct part scratch[3]) {
+// A row of a sequence: where its part of O begins, and its LSE.
+struct row {
+    int64_t h, i, O, LSE;
+};
+
+// The first row in which an element is wrong, or the first of all.
+static struct row first_wrong(const struct suspect* s, const struct sequence* of) {
+    const struct problem* p = &of->problem;
+    const bool is_LSE = s->tensor == ((const struct decode*)s->problem)->LSE;
+    const struct tensor* t = is_LSE ? &of->LSE : &of->O;
+    FOR_EACH_QUERY(p, b, h, i) {
+        struct row row = {h, i, place_in(p, ARRAY_O, b, h, i), place_in(p, ARRAY_LSE, b, h, i)};
+        const int64_t first = is_LSE ? row.LSE : row.O;
+        for (int64_t e = first; e < first + (is_LSE ? 1 : p->d); e++)
+            if (!(fabs(t->got[e] - t->want[e]) <= s->budget.max)) return row;
+    }
+    return (struct row){0};
+}
+
+// Would this division, with its mistake, have left these numbers in the row of O, or its LSE? One
+// column tells most divisions apart.
+static bool is_row(const struct suspect* s, const struct sequence* of, struct row at,
+                   const struct part* unit, const struct division* w, struct part scratch[3]) {
     const struct problem* p = &of->problem;
     const struct decode* decode = s->problem;
     const int64_t count = CEIL_DIV(p->N_k, UNIT);
+    const double *got = of->O.got + at.O, *want = of->O.want + at.O;
     struct part* row = &scratch[0];
     merge_row(unit, count, w, 1, row, &scratch[1], &scratch[2]);
     if (s->tensor == decode->LSE) {
         double guess = row->m + log(row->l);
-        return fabs(of->LSE.got[0] - guess) <= s->budget.max &&
-               fabs(of->LSE.want[0] - guess) > s->budget.max;
+        return fabs(of->LSE.got[at.LSE] - guess) <= s->budget.max &&
+               fabs(of->LSE.want[at.LSE] - guess) > s->budget.max;
     }
-    if (!(fabs(of->O.got[0] - row->O[0] / row->l) <= s->budget.max)) return false;
+    if (!(fabs(got[0] - row->O[0] / row->l) <= s->budget.max)) return false;
     merge_row(unit, count, w, p->d, row, &scratch[1], &scratch[2]);
     bool differs = false;
     for (int64_t x = 0; x < p->d; x++) {
         double guess = row->O[x] / row->l;
-        if (!(fabs(of->O.got[x] - guess) <= s->budget.max)) return false;
-        differs |= fabs(of->O.want[x] - guess) > s->budget.max;
+        if (!(fabs(got[x] - guess) <= s->budget.max)) return false;
+        differs |= fabs(want[x] - guess) > s->budget.max;
     }
     return differs;
 }
@@ -298,14 +327,16 @@ static enum cause explain_merge(const struct suspect* s, int64_t b) {
     static const enum cause causes[MERGES] = {
         [UNWEIGHTED] = CAUSE_merge_weights,  [ALL_UNWEIGHTED] = CAUSE_merge_weights,
         [EMPTY_COUNT] = CAUSE_merge_weights, [BY_SUMS] = CAUSE_merge_weights,
-        [ALL_BUT_LAST] = CAUSE_merge_lost,   [LAST_BLOCK] = CAUSE_merge_lost,
-        [FIRST_BLOCK] = CAUSE_merge_lost,    [FIRST_WARP] = CAUSE_merge_lost,
+        [NOT_MOVED] = CAUSE_merge_weights,   [ALL_BUT_LAST] = CAUSE_merge_lost,
+        [LAST_BLOCK] = CAUSE_merge_lost,     [FIRST_BLOCK] = CAUSE_merge_lost,
+        [FIRST_WARP] = CAUSE_merge_lost,
     };
     const struct decode* p = s->problem;
     struct view v = right_view(p, b);
     struct sequence of;
     sequence_make(&of, p, b, &v);
-    struct part* unit = units_of(&of, 0, 0);
+    const struct row row = first_wrong(s, &of);
+    struct part* unit = units_of(&of, row.h, row.i);
     double* room = check_allocate(p->check, 3 * p->d, sizeof *room);
     struct part scratch[] = {{.O = room}, {.O = room + p->d}, {.O = room + 2 * p->d}};
     enum cause cause = CAUSE_NONE;
@@ -316,13 +347,65 @@ static enum cause explain_merge(const struct suspect* s, int64_t b) {
                 for (int64_t splits = 1; splits <= most && !cause; splits++)
                     for (int ranges = 0; ranges < 2 && !cause; ranges++) {
                         struct division w = {units, warps, splits, ranges, merge};
-                        if (is_row(s, &of, unit, &w, scratch)) cause = causes[merge];
+                        if (is_row(s, &of, row, unit, &w, scratch)) cause = causes[merge];
                     }
     free(room);
     free(unit[0].O);
     free(unit);
     sequence_free(&of);
     return cause;
+}
+
+// ---- rows that see as many keys as their number in the tile says ------------------------------
+
+// O and LSE of sequence b whose keys are filled up with keys of zeros to whole tiles. Row r, query
+// i of a group's head, sees as many as query r would; or query r % 16, its number in its tile.
+static void attend_packed(const struct decode* p, int64_t b, int64_t tile, bool in_tile, double* O,
+                          double* LSE) {
+    struct view v = right_view(p, b);
+    v.keys = CEIL_DIV(v.keys, tile) * tile;
+    struct sequence s;
+    sequence_make(&s, p, b, &v);
+    double* P = check_allocate(p->check, v.keys, sizeof *P);
+    for (int64_t h = 0; h < heads_of(p); h++)
+        for (int64_t i = 0; i < p->N_q; i++) {
+            const int64_t r = i * p->group + h % p->group;
+            int64_t seen = p->length[b] - p->N_q + 1 + (in_tile ? r % UNIT : r);
+            seen = seen < 0 ? 0 : seen > v.keys ? v.keys : seen;
+            double m = -INFINITY, l = 0;
+            double* to = O + place_in(&s.problem, ARRAY_O, 0, h, i) + b * s.O.count;
+            for (int64_t x = 0; x < p->d; x++) to[x] = 0;
+            for (int64_t j = 0; j < seen; j++) m = fmax(m, P[j] = score(&s.problem, 0, h, i, j));
+            for (int64_t j = 0; j < seen; j++) l += P[j] = exp(P[j] - m);
+            for (int64_t j = 0; j < seen; j++)
+                for (int64_t x = 0; x < p->d; x++)
+                    to[x] += P[j] / l * row_of(&s.problem, ARRAY_V, 0, h, j)[x];
+            LSE[b * s.LSE.count + h * p->N_q + i] = m + log(l);
+        }
+    free(P);
+    sequence_free(&s);
+}
+
+// A key of zeros among many leaves little in O: LSE is asked as well, where it shows.
+static enum cause explain_packed(const struct suspect* s) {
+    const double MOST_WORK = 2e7;  // multiplications; more take too long
+    const struct budget of_LSE = {.max = 1e-4};
+    const struct decode* p = s->problem;
+    double* O = check_allocate(p->check, p->O->count, sizeof *O);
+    double *LSE = check_allocate(p->check, p->LSE->count, sizeof *LSE), work = 0;
+    bool found = false;
+    for (int64_t b = 0; b < p->B; b++) work += (double)(p->O->count / p->B * p->length[b]);
+    for (int64_t tile = UNIT; tile <= 128 && p->N_q * p->group > 1 && work < MOST_WORK && !found;
+         tile *= 2)
+        for (int in_tile = 0; in_tile < 2 && !found; in_tile++) {
+            for (int64_t b = 0; b < p->B; b++) attend_packed(p, b, tile, in_tile, O, LSE);
+            found = hypothesis_fit(p->LSE, LSE, of_LSE, s->slack) == FIT_SHOWN &&
+                    hypothesis_fit(s->tensor, s->tensor == p->LSE ? LSE : O, s->budget, s->slack) !=
+                        FIT_NONE;
+        }
+    free(O);
+    free(LSE);
+    return found ? CAUSE_packed_row : CAUSE_NONE;
 }
 
 // ---- all of it -----------------------------------------------------------------------------
@@ -390,6 +473,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (p->is_mixed) return CAUSE_block_order;  // the same was right before
     if (t == p->tickets) return CAUSE_ticket_kept;
     enum cause cause = explain_nothing(p);
+    if (!cause) cause = explain_packed(&s);
     if (!cause) cause = hypothesis_search(&s, of_places);
     if (!cause) cause = explain_NaN(&s);
     for (int64_t b = 0; b < p->B && !cause; b++)

@@ -53,6 +53,8 @@ enum adamw_slip {
     NOT_CORRECTED,
     CORRECTED_FROM_0,    // by step - 1
     CORRECTED_FROM_2,    // by step + 1
+    CORRECTED_M_FROM_0,  // m alone
+    CORRECTED_V_FROM_0,  // v alone
     CORRECTED_BY_BETA1,  // both
     CORRECTED_BY_BETA2,
     CORRECTED_BY_FIRST,  // by the first call's step
@@ -77,6 +79,7 @@ enum adamw_slip {
     SIGN,          // w + lr ...
     OLD_M,         // w by the m and v from before
     OLD_W_STORED,  // w_bf16 is the w from before
+    G_STORED,      // or the gradient
 };
 
 struct adamw_numbers {
@@ -109,8 +112,10 @@ static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64
     if (slip == DECAY_IN_G) g += decay * *w;
     *m = beta1 * *m + (slip == M_IS_SUM ? 1 : 1 - beta1) * g;
     *v = beta2 * *v + (slip == V_IS_SUM ? 1 : 1 - beta2) * (slip == G_NOT_SQUARED ? g : g * g);
-    double correct1 = correction(slip == CORRECTED_BY_BETA2 ? a->beta2 : a->beta1, step, slip);
-    double correct2 = correction(slip == CORRECTED_BY_BETA1 ? a->beta1 : a->beta2, step, slip);
+    double correct1 = correction(slip == CORRECTED_BY_BETA2 ? a->beta2 : a->beta1,
+                                 step - (slip == CORRECTED_M_FROM_0), slip);
+    double correct2 = correction(slip == CORRECTED_BY_BETA1 ? a->beta1 : a->beta2,
+                                 step - (slip == CORRECTED_V_FROM_0), slip);
     const double m_hat = (slip == OLD_M ? old_m : *m) / correct1;
     const double v_hat = (slip == OLD_M ? old_v : *v) / correct2;
     double root = slip == ROOT_LOST           ? v_hat + a->eps
@@ -123,7 +128,7 @@ static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64
     if (slip != DECAY_IN_G) moved += (slip == DECAY_WITHOUT_LR ? 1 : a->lr) * decay * *w;
     if (slip == DECAY_OF_NEW_W) moved = moved - a->lr * decay * (moved - a->lr * decay * *w);
     *w = slip == SIGN ? *w + moved : *w - moved;
-    *w_bf16 = slip == OLD_W_STORED ? old_w : *w;
+    *w_bf16 = slip == OLD_W_STORED ? old_w : slip == G_STORED ? g : *w;
 }
 
 // The same in float, operation by operation: the standard of the tolerance.
@@ -222,6 +227,8 @@ static const struct hypothesis mistakes[] = {
     SLIP(layer_input, .slip = PROJ_TAKES_DO),
     SLIP(layer_input, .slip = FC_TAKES_X_BY_2),
     SLIP(layer_input, .slip = QKV_TAKES_MID_BY_1),
+    SLIP(layer_input, .slip = FC_BY_STATS_1),
+    SLIP(layer_input, .slip = QKV_BY_STATS_2),
     SLIP(wrong_array, .slip = NORM2_BY_WEIGHT_1),
     SLIP(wrong_array, .slip = NORM1_BY_WEIGHT_2),
     SLIP(layer_input, .slip = NORM2_BACK_OF_X),
@@ -229,9 +236,12 @@ static const struct hypothesis mistakes[] = {
     SLIP(head_ignored, .slip = ONE_HEAD),
     SLIP(gelu_slope, .slip = SLOPE_LOST),
     SLIP(gelu_slope, .slip = BIAS_BEFORE_SLOPE),
+    SLIP(gelu_slope, .slip = WEIGHT_BEFORE_SLOPE),
     SLIP(bias_correction, .adamw = NOT_CORRECTED),
     SLIP(bias_correction, .adamw = CORRECTED_FROM_0),
     SLIP(bias_correction, .adamw = CORRECTED_FROM_2),
+    SLIP(bias_correction, .adamw = CORRECTED_M_FROM_0),
+    SLIP(bias_correction, .adamw = CORRECTED_V_FROM_0),
     SLIP(bias_correction, .adamw = CORRECTED_BY_BETA1),
     SLIP(bias_correction, .adamw = CORRECTED_BY_BETA2),
     SLIP(bias_correction, .adamw = CORRECTED_OUTSIDE),
@@ -252,6 +262,7 @@ static const struct hypothesis mistakes[] = {
     SLIP(adam_step, .adamw = SIGN),
     SLIP(adam_step, .adamw = OLD_M),
     SLIP(adam_step, .adamw = OLD_W_STORED),
+    SLIP(adam_step, .adamw = G_STORED),
     SLIP(adam_means, .adamw = G_NOT_SQUARED),
     SLIP(adam_means, .adamw = BETAS_EXCHANGED),
     SLIP(adam_means, .adamw = M_IS_SUM),

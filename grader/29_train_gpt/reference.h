@@ -41,12 +41,15 @@ enum slip {
     OUT_TAKES_Z,           // dW_out is made of Z, not of GELU(Z)
     SLOPE_LOST,            // dZ is dH
     BIAS_BEFORE_SLOPE,     // db_fc is the sum of dH
+    WEIGHT_BEFORE_SLOPE,   // dW_fc is made of dH
     FC_TAKES_X,            // dW_fc is made of X', not of its norm
     QKV_TAKES_X,
     FC_TAKES_NORM1,  // the first norm's X and statistics for the second
     QKV_TAKES_NORM2,
     FC_TAKES_X_BY_2,  // X in the place of X', with the statistics and weights of the second norm
     QKV_TAKES_MID_BY_1,
+    FC_BY_STATS_1,  // X' with the statistics of the first norm alone
+    QKV_BY_STATS_2,
     NORM2_BY_WEIGHT_1,  // the norm's gradient with the weights of the other norm
     NORM1_BY_WEIGHT_2,
     NORM2_BACK_OF_X,  // the norm's gradient with X and its statistics
@@ -278,11 +281,12 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
         dZ[e] = slip == SLOPE_LOST ? dH[e] : dH[e] * gelu_slope_of(a->Z[e]);
     round_all(dZ, 4 * n, rounded);
     const bool first = slip == FC_TAKES_NORM1, second = slip == QKV_TAKES_NORM2;
-    norm_of(norm, first || slip == FC_TAKES_X_BY_2 ? a->X : a->X_mid, first ? a->stats1 : a->stats2,
-            W[first ? NORM1 : NORM2], W[first ? NORM1_BIAS : NORM2_BIAS], rows, C);
+    norm_of(norm, first || slip == FC_TAKES_X_BY_2 ? a->X : a->X_mid,
+            first || slip == FC_BY_STATS_1 ? a->stats1 : a->stats2, W[first ? NORM1 : NORM2],
+            W[first ? NORM1_BIAS : NORM2_BIAS], rows, C);
     if (slip == FC_TAKES_X) memcpy(norm, a->X_mid, (size_t)n * sizeof *norm);
     round_all(norm, n, rounded);
-    weight_gradient(dW[W_FC], dZ, norm, rows, 4 * C, C, rounded);
+    weight_gradient(dW[W_FC], slip == WEIGHT_BEFORE_SLOPE ? dH : dZ, norm, rows, 4 * C, C, rounded);
     bias_gradient(dW[B_FC], slip == BIAS_BEFORE_SLOPE ? dH : dZ, rows, 4 * C, rounded);
     input_gradient(dn, dZ, W[W_FC], rows, 4 * C, C, rounded);
     round_all(a->dX, n, slip == AROUND_ROUNDED);
@@ -304,7 +308,7 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
     const struct block_size one = {s.B, s.N, s.C, 1};
     attention_gradient(dZ, dH, a, slip == ONE_HEAD ? one : s, rounded);
     norm_of(norm, second || slip == QKV_TAKES_MID_BY_1 ? a->X_mid : a->X,
-            second ? a->stats2 : a->stats1, W[second ? NORM2 : NORM1],
+            second || slip == QKV_BY_STATS_2 ? a->stats2 : a->stats1, W[second ? NORM2 : NORM1],
             W[second ? NORM2_BIAS : NORM1_BIAS], rows, C);
     if (slip == QKV_TAKES_X) memcpy(norm, a->X, (size_t)n * sizeof *norm);
     round_all(norm, n, rounded);

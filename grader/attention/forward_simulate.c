@@ -244,9 +244,11 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
         int64_t end = j0 + w->tile < keys.loaded ? j0 + w->tile : keys.loaded;
         double m_new = m, sum = 0;
         for (int64_t j = j0; j < end; j++) {
-            if (f->subtracted == LARGEST || (f->subtracted != CONSTANT && j == 0))
+            if (f->subtracted == LARGEST ||
+                (f->subtracted != CONSTANT && f->subtracted != RAW && j == 0))
                 m_new = fmax(m_new, S[j]);
             if (f->subtracted == SMALLEST) m_new = fmin(m_new, S[j]);
+            if (f->subtracted == RAW) m_new = fmax(m_new, S[j] / w->scale * log(2));
         }
         double alpha = power(f->alpha_of_2, f->reversed ? m_new - m : m - m_new);
         if (m_new == -INFINITY && !f->unguarded) alpha = 1;

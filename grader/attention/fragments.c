@@ -40,6 +40,7 @@ struct walk {
         LANE_SUM,        // each lane divides by the sum of its own columns
         P_MATRICES,      // the fragment of P has its second and third register swapped
         MASK_BY_PAIRS,   // column 2t + 1 is hidden where 2t is
+        MASK_OF_LANE_0,  // columns 2t and 2t + 1 are taken for 0 and 1, of lane 0
         L_KEPT,          // l is not rescaled
         O_KEPT,          // O is not rescaled
         MAX_FROM_ZERO,   // m starts at 0
@@ -70,7 +71,9 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
     for (int r = 0; r < 16; r++) {
         for (int t = 0; t < 4; t++) own[r][t] = -INFINITY;
         for (int64_t j = 0; j < w->block_k; j++) {
-            int64_t key = w->flaw == MASK_BY_PAIRS ? (j0 + j) / 2 * 2 : j0 + j;
+            int64_t key = w->flaw == MASK_BY_PAIRS    ? (j0 + j) / 2 * 2
+                          : w->flaw == MASK_OF_LANE_0 ? (j0 + j) / 8 * 8 + j % 2
+                                                      : j0 + j;
             bool seen = key < keys_seen(p, i0 + r) && key < p->N_k && i0 + r < p->N_q &&
                         pair_times(p, blocks_of(p), b, h, i0 + r, key) != 0;
             S[r][j] = seen ? 0 : -INFINITY;
@@ -159,10 +162,15 @@ static void walk(const struct problem* p, const struct walk* w, double* O, doubl
 static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t block_k,
                                bool backwards) {
     static const enum cause causes[FLAWS] = {
-        [LANE_MAX] = CAUSE_merge_lost,          [OTHER_ROWS_MAX] = CAUSE_merge_lost,
-        [LANE_SUM] = CAUSE_merge_lost,          [P_MATRICES] = CAUSE_fragment_order,
-        [MASK_BY_PAIRS] = CAUSE_fragment_order, [L_KEPT] = CAUSE_no_rescale,
-        [O_KEPT] = CAUSE_no_rescale_O,          [MAX_FROM_ZERO] = CAUSE_max_init,
+        [LANE_MAX] = CAUSE_merge_lost,
+        [OTHER_ROWS_MAX] = CAUSE_merge_lost,
+        [LANE_SUM] = CAUSE_merge_lost,
+        [P_MATRICES] = CAUSE_fragment_order,
+        [MASK_BY_PAIRS] = CAUSE_fragment_order,
+        [MASK_OF_LANE_0] = CAUSE_fragment_order,
+        [L_KEPT] = CAUSE_no_rescale,
+        [O_KEPT] = CAUSE_no_rescale_O,
+        [MAX_FROM_ZERO] = CAUSE_max_init,
         [UNGUARDED] = CAUSE_empty_state,
     };
     const struct problem* p = s->problem;
@@ -247,11 +255,25 @@ static bool are_few_sums_large(const struct suspect* s) {
     return !is_O(s) && wrong > 0 && 4 * wrong < rows;
 }
 
+// Is LSE too large somewhere? Weights that are cut off do not make it larger: there are others.
+static bool is_LSE_large(const struct suspect* s, double tolerance) {
+    const struct problem* p = s->problem;
+    const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t e = place_in(p, ARRAY_LSE, b, h, i);
+        if (isfinite(LSE->want[e]) && LSE->got[e] - LSE->want[e] > tolerance) return true;
+    }
+    return false;
+}
+
 enum cause fragment_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
-    const bool small = is_too_small(&s);
+    const bool small = is_too_small(&s), of_others = small && is_LSE_large(&s, 1e-3);
     enum cause zeros = small ? explain_zeros(c, &s) : CAUSE_NONE;
     if (zeros) return zeros;
+    if (of_others)  // few keys of zeros do not show in an element of O
+        return fragment_explain(c, problem_of_case(c)->array[ARRAY_LSE].tensor,
+                                (struct budget){.max = 1e-4});
     if (is_cut_off(&s) || small) return CAUSE_cut_off;
     if (is_lost_below(&s)) return CAUSE_max_init;
     enum cause cause = explain_forward_blocks(&s);  // none where there is no mask of blocks

@@ -85,7 +85,9 @@ static bool is_l_inexact(const struct problem* p) {
 enum cause explain_start(const struct suspect* s, struct forward_mistake right) {
     for (double m = -1e5; m <= -1; m /= 10)
         if (begins_at(s, right, m, false)) return CAUSE_max_init;
-    return begins_at(s, right, 0, false) ? CAUSE_max_init : CAUSE_NONE;
+    if (begins_at(s, right, 0, false)) return CAUSE_max_init;
+    return is_online(s, right, MAX_N, (struct online){.subtracted = RAW}) ? CAUSE_max_unscaled
+                                                                          : CAUSE_NONE;
 }
 
 static enum cause explain_arithmetic(const struct suspect* s, const struct forward_mistake right) {

@@ -18,6 +18,8 @@
     CAUSE(out_of_bounds, "the kernel used memory outside an array: guard the last block or tile")  \
     CAUSE(input_changed, "the kernel wrote into one of its inputs")                                \
     CAUSE(tail_dropped, "only the last, partly filled block or tile is missing or wrong")          \
+    CAUSE(last_left_out,                                                                           \
+          "only the last row or column is missing or wrong: a bound is one too small")             \
     CAUSE(inner_tail,                                                                              \
           "the last, partly filled tile of the inner loop is left out, or not filled with "        \
           "what adds nothing")                                                                     \
@@ -78,8 +80,8 @@
     CAUSE(max_init,                                                                                \
           "the running maximum must start at -infinity, and no finite number stands for it")       \
     CAUSE(max_unscaled,                                                                            \
-          "the maximum is of scores before the scale: if that is below 0, it is the "              \
-          "smallest of them")                                                                      \
+          "the maximum is of scores before the scale, and not of what exp takes: that may "        \
+          "overflow or be 0; with a scale below 0 it is the smallest")                             \
     CAUSE(bits_compared, "negative floats are compared as integers: of their bits the larger are " \
                          "the smaller number")                                                     \
     CAUSE(max_stale, "the running maximum is not kept for the next tile: m = m_new is missing")    \

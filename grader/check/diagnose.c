@@ -106,12 +106,22 @@ static enum cause earlier_round(const struct picture* p) {
     return CAUSE_NONE;
 }
 
+// Are many rows right behind the first one that is wrong? Where a row is not known to be one of a
+// batch, they must not be: the mistake comes again and again.
+static bool right_again(const struct picture* p) {
+    int64_t row = 0, right = 0;
+    while (row < p->rows && row_all(p, row, false)) row++;
+    const int64_t first = row;
+    for (; row < p->rows; row++) right += row_all(p, row, false);
+    return 8 * right > p->rows - first;
+}
+
 static enum cause one_batch(const struct picture* p) {
     const struct tensor* t = p->t;
     if (t->shape.rank < 2 || t->shape.dim[0] < 2) return CAUSE_NONE;
     if (p->found->nonfinite > 0) return CAUSE_NONE;  // the first batch's numbers are numbers
     int64_t per_batch = t->count / t->shape.dim[0], bad = 0;
-    if (t->shape.rank == 2 && per_batch == 1) return CAUSE_NONE;
+    if (t->shape.rank == 2 && (per_batch == 1 || right_again(p))) return CAUSE_NONE;
     for (int64_t i = 0; i < t->count; i++) {
         if (p->wrong[i] && i < per_batch) return CAUSE_NONE;
         bad += p->wrong[i];
@@ -227,13 +237,28 @@ static double share_met(const double* sorted, int64_t n, double tolerance) {
     return range > 0 ? met / range : 1;
 }
 
+// Do the wrong elements hold several numbers? One and the same, 0 say, was not moved there from
+// where it is wanted by chance.
+static bool are_several(const struct picture* p) {
+    enum { DIFFERENT = 3 };
+    double seen[DIFFERENT];
+    int different = 0;
+    for (int64_t i = 0; i < p->t->count && different < DIFFERENT; i++) {
+        if (!p->wrong[i]) continue;
+        int k = 0;
+        while (k < different && seen[k] != p->t->got[i]) k++;
+        if (k == different) seen[different++] = p->t->got[i];
+    }
+    return different == DIFFERENT;
+}
+
 // Each wrong element is what is wanted in another one, which is no chance: where a quarter of all
 // numbers would be met, the eight or more that are wrong are met by chance once in 65536 times.
 static bool elements_moved(const struct picture* p) {
     enum { FEWEST = 8, MOST = 1 << 20 };
     const struct tensor* t = p->t;
     const int64_t n = t->count;
-    if (p->found->wrong < FEWEST || n > MOST) return false;
+    if (p->found->wrong < FEWEST || n > MOST || !are_several(p)) return false;
     double* sorted = malloc((size_t)n * sizeof *sorted);
     if (!sorted) return false;
     int64_t finite = 0, first = -1, from = -1;

@@ -213,6 +213,12 @@ static bool is_of_parts(enum cause cause) {
     return cause == CAUSE_merge_lost || cause == CAUSE_inner_tail || cause == CAUSE_tile_skipped;
 }
 
+// Mistakes that leave NaN where there was nothing.
+static bool is_of_nothing(enum cause cause) {
+    return cause == CAUSE_nan_leak || cause == CAUSE_empty_part || cause == CAUSE_empty_state ||
+           cause == CAUSE_masked_row;
+}
+
 // A mistake that the lesson knows.
 static enum cause mistake(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect suspect = {.tensor = t, .budget = budget, .problem = c->description};
@@ -261,8 +267,9 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     if (seen == CAUSE_uninitialised && (cause == CAUSE_nan_leak || 2 * no_numbers > found->wrong))
         return seen;
     if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
-    // what one thread of many leaves is a part of the sum, too
-    if (seen == CAUSE_race_of_writes && is_of_parts(cause)) return seen;
+    // what one thread of many leaves is a part of the sum, too; and where several write to one
+    // place, nobody has written to others, which hold NaN
+    if (seen == CAUSE_race_of_writes && (is_of_parts(cause) || is_of_nothing(cause))) return seen;
     // the first call was right, and so is this one, of other sizes or elsewhere, if it is the only
     // one: it was made with what the first has left
     if (c->round > 0 && (c->varied || nothing || arena_is_elsewhere((uint32_t)c->round)) &&
