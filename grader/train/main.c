@@ -28,7 +28,7 @@
 enum {
     LOOKS = 10,         // at the held-out text, in a training
     SAVE_SECONDS = 30,  // between checkpoints
-    AT_A_LOOK = 2,      // batches of held-out text
+    AT_A_LOOK = 1,      // batches of held-out text
     AT_THE_END = 16,    // the same; at most
 };
 

@@ -15,7 +15,7 @@
 // tiny: heads of 64 channels are the smallest that the course's attention takes. Its steps and
 // numbers were tried out: it has 60 seconds.
 static const struct model_size sizes[] = {
-    {"tiny", 2, 64, 1, 32, 4, 96, 440, 60, 5e-3f, 0.15f},
+    {"tiny", 2, 64, 1, 32, 4, 96, 390, 60, 6e-3f, 0.15f},
     {"small", 6, 384, 6, 256, 16, 96, 800, 100, 1e-3f, 0.05f},
     {"124m", 12, 768, 12, 1024, 16, 50304, 2000, 100, 6e-4f, 0.02f},
     {0},

@@ -27,7 +27,7 @@ import torch
 import torch.nn.functional as F
 
 SIZES = {  # layers, C, H, N, B, V, warm-up, lr, embedding
-    "tiny": (2, 64, 1, 32, 4, 96, 60, 5e-3, 0.15),
+    "tiny": (2, 64, 1, 32, 4, 96, 60, 6e-3, 0.15),
     "small": (6, 384, 6, 256, 16, 96, 100, 1e-3, 0.05),
     "124m": (12, 768, 12, 1024, 16, 50304, 100, 6e-4, 0.02),
 }

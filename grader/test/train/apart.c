@@ -41,7 +41,7 @@ static int judge(const char* what, double apart, double allowed) {
 int main(int argc, char** argv) {
     if (argc != 4) return 2;
     const struct run_state one = checkpoint_of(argv[1]), several = checkpoint_of(argv[2]);
-    const double u = 0x1p-8, lr = 5e-3, parts = atof(argv[3]), noise = u * (1 + sqrt(parts));
+    const double u = 0x1p-8, lr = 6e-3, parts = atof(argv[3]), noise = u * (1 + sqrt(parts));
     if (one.parameters != several.parameters || one.steps != several.steps || one.step < 1 ||
         several.step != one.step)
         return 2;
