@@ -115,12 +115,16 @@ def of_20(device):
 
 
 def of_25(device):
-    """26's gradient belongs to the plain masks; those that have none come last."""
+    """26 has the gradient of all masks but lists, which come last."""
     yield from plain("26_hopper_backward", ops.hopper_flash, ops.hopper_backward, BF16, 64, device, 2, (0, None, None),
-                     (True,))
+                     (0, None, True))
     Q, K, V = fused(1, 150, 1, 64, BF16, device)
     q, k = positions(150, 150, device)
-    yield Case("window", ops.hopper_flash, Q, K, V, (True, 50, None, None), ((k <= q) & (q - k < 50))[None, None])
+    yield Case("window", ops.hopper_flash, Q, K, V, (True, 50, None, None), ((k <= q) & (q - k < 50))[None, None],
+               ops.hopper_backward, (True, 50, None, True), "26_hopper_backward")
+    ends = torch.tensor([[0, 70, 150]], dtype=torch.int32, device=device)
+    yield Case("documents", ops.hopper_flash, Q, K, V, (False, 0, ends, None), ((q < 70) == (k < 70))[None, None],
+               ops.hopper_backward, (False, 0, ends, True), "26_hopper_backward")
     lists = torch.tensor([[1, 0, 0], [1, 1, 0]], dtype=torch.int32, device=device).repeat(1, 1, 1, 1)
     yield Case("lists", ops.hopper_flash, Q, K, V, (False, 0, None, lists), (q // 128 == k // 128)[None, None])
 

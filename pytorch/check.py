@@ -277,7 +277,7 @@ def check_attention(lesson):
         case = without[0]
         O = case.forward(*leaves(case.Q, case.K, case.V), case.scale, *case.options)[0]
         attempt(f"{lesson} a mask without a gradient is refused", lambda: refused(
-            NotImplementedError, "online_masks_forward", lambda: O.sum().backward()))
+            NotImplementedError, "block_sparse_forward", lambda: O.sum().backward()))
 
 
 def check_lesson(lesson):

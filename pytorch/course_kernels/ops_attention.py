@@ -211,10 +211,18 @@ flash_backward_split = backward_operation("16_flash_backward_split", "flash_back
                                           rows_and_heads("flash_backward_split_workspace_bytes"), CAUSAL, causal_numbers)
 gqa_backward = backward_operation("17_gqa", "gqa_backward", BF16, rows_and_heads("gqa_backward_workspace_bytes"), CAUSAL,
                                   causal_numbers)
+
+
+def arguments_26(Q, K, causal, window, cu_seqlens, deterministic):
+    documents = 0 if cu_seqlens is None else cu_seqlens.shape[-1] - 1
+    check_packed("hopper_backward", torch.int32, (Q.shape[0], documents + 1), cu_seqlens=cu_seqlens)
+    return ({"causal": causal, "window": window, "documents": documents, "deterministic": deterministic},
+            {"cu_seqlens": None if cu_seqlens is None else cu_seqlens.contiguous()})
+
+
 hopper_backward = backward_operation("26_hopper_backward", "hopper_backward", BF16,
-                                     rows_heads_and_d("hopper_backward_workspace_bytes"), CAUSAL + ", bool deterministic",
-                                     lambda Q, K, causal, deterministic: (
-                                         {"causal": causal, "deterministic": deterministic}, {}))
+                                     rows_heads_and_d("hopper_backward_workspace_bytes"),
+                                     CAUSAL + ", int window, Tensor? cu_seqlens, bool deterministic", arguments_26)
 
 
 def plain_forward(lesson, name, dtype, gradient):
@@ -326,7 +334,7 @@ pooled_scores = forward_operation("20_pooled_scores", "pooled_scores", BF16, run
                                   pooled)
 
 
-# ---- 25: with a window, documents or lists; 26 has the gradient of the plain masks alone
+# ---- 25: with a window, documents or lists; 26 has the gradient of all but lists
 
 def run_25(Q, K, V, scale, outputs, causal, window, cu_seqlens, lists):
     B, N_q, H, _ = Q.shape
@@ -340,10 +348,11 @@ def run_25(Q, K, V, scale, outputs, causal, window, cu_seqlens, lists):
 
 
 def gradient_25(Q, K, V, O, LSE, dO, scale, causal, window, cu_seqlens, lists):
-    if window or cu_seqlens is not None or lists is not None:
-        raise NotImplementedError("course::hopper_flash: lesson 26 has the gradient without a window, documents and lists "
-                                  "alone; course::online_masks_forward and block_sparse_forward have that of the others")
-    return hopper_backward(Q, K, V, O, LSE, dO, scale, causal, torch.are_deterministic_algorithms_enabled())
+    if lists is not None:
+        raise NotImplementedError("course::hopper_flash: lesson 26 has no gradient with lists; "
+                                  "course::block_sparse_forward has one")
+    return hopper_backward(Q, K, V, O, LSE, dO, scale, causal, window, cu_seqlens,
+                           torch.are_deterministic_algorithms_enabled())
 
 
 hopper_flash = forward_operation("25_hopper_flash", "hopper_flash", BF16, run_25,
