@@ -112,8 +112,8 @@ planted() {
     fails "torch: planted: $5" "$4" env COURSE_KERNELS="$solutions" "$python" $work/pytorch/check.py "$1"
 }
 ops=course_kernels/ops_attention.py
-planted 14 $ops 's/return x if in_place else x.contiguous()/return x/' \
-    'FAIL .*\(gradient of a sum: ValueError\|beside fp64.*COURSE_UNSUPPORTED\)' 'dO is not made contiguous'
+planted 14 $ops 's/return x if in_place else x.contiguous()/return x if in_place or 0 in x.stride() else x.contiguous()/' \
+    'FAIL .*gradient of a sum: ValueError' 'dO is not made contiguous'
 planted 14 $ops 's/steps = (x.data_ptr(), .*/steps = ()/' 'FAIL .*beside fp64.*COURSE_UNSUPPORTED' 'alignment is not looked at'
 planted 14 $ops 's/x.dtype != dtype:/False:/' 'FAIL .*other types are refused' 'types are not looked at'
 planted 14 $ops 's/ctx.mark_non_differentiable(.*/pass/' 'FAIL .*LSE has a gradient' 'LSE is said to have a gradient'
