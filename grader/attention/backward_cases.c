@@ -311,26 +311,17 @@ void backward_case_again(struct problem p, int calls,
     }
 }
 
+static void fill_all(struct problem* p) {
+    backward_fill(p);
+    backward_forward(p);
+}
+
+static void judge_all(struct problem* p) {
+    backward_judge(p);
+}
+
 void backward_on_two_devices(struct problem p, const char* first, int status) {
-    enum { CALLS = 2, ROWS = 16 };
-    char what[80];
-    snprintf(what, sizeof what, ", twice, the first call on another GPU, as %s", first);
-    p.first_card = first;
-    p.N_q = p.N_k = ROWS;
-    problem_name(&p, PACKED, what);
-    check_rounds(p.check, CALLS);
-    problem_declare(&p, PACKED);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(p.check, r);
-        backward_fill(&p);
-        backward_forward(&p);
-    }
-    if (status != COURSE_OK) check_expect(p.check, status, CAUSE_argument_check);
-    check_run(p.check);
-    for (int r = status == COURSE_OK ? 0 : 1; r < CALLS; r++) {
-        check_round(p.check, r);
-        backward_judge(&p);
-    }
+    problem_on_two_devices(p, first, status, fill_all, judge_all);
 }
 
 void backward_case_after(struct problem p, struct problem first) {

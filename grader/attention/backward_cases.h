@@ -112,9 +112,7 @@ void backward_kept(struct problem p);
 void backward_case_again(struct problem p, int calls,
                          void (*change)(const struct problem* p, int round));
 
-// Two calls whose current devices differ: the first is one like `first` (CARD=), and `status` is
-// what the launcher returns there; the second is the card that is graded on. Nothing that was asked
-// of the one, or set for it, may be kept for the other.
+// problem_on_two_devices() of this pass.
 void backward_on_two_devices(struct problem p, const char* first, int status);
 
 // A call of p after three others in the same arrays: `first`, none of whose sizes is above p's, the

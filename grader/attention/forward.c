@@ -368,25 +368,12 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
     }
 }
 
+static void judge_O(struct problem* p) {
+    forward_judge(p, JUDGE_O);
+}
+
 void forward_on_two_devices(struct problem p, const char* first, int status) {
-    enum { CALLS = 2, ROWS = 16 };
-    char what[80];
-    snprintf(what, sizeof what, ", twice, the first call on another GPU, as %s", first);
-    p.first_card = first;
-    p.N_q = p.N_k = ROWS;
-    problem_name(&p, PACKED, what);
-    check_rounds(p.check, CALLS);
-    problem_declare(&p, PACKED);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(p.check, r);
-        forward_fill(&p);
-    }
-    if (status != COURSE_OK) check_expect(p.check, status, CAUSE_argument_check);
-    check_run(p.check);
-    for (int r = status == COURSE_OK ? 0 : 1; r < CALLS; r++) {
-        check_round(p.check, r);
-        forward_judge(&p, JUDGE_O);
-    }
+    problem_on_two_devices(p, first, status, forward_fill, judge_O);
 }
 
 static void alone(struct problem p, void (*fill)(struct problem* p, int round)) {

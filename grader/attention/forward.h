@@ -139,9 +139,7 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
 // The same queries and no key.
 void forward_no_keys(struct problem p);
 
-// Two calls whose current devices differ: the first is one like `first` (CARD=), and `status` is
-// what the launcher returns there; the second is the card that is graded on. Nothing that was asked
-// of the one, or set for it, may be kept for the other.
+// problem_on_two_devices() of this pass.
 void forward_on_two_devices(struct problem p, const char* first, int status);
 
 // A call of p after three others in the same arrays: `first`, none of whose sizes is above p's, the

@@ -507,3 +507,25 @@ void judge_masked_reads(struct check* c, int64_t N, double masked, double more, 
                   "bytes read for each key with a mask, of those for a key that all queries see",
                   of_a_key > 0 ? masked / (double)N / of_a_key : INFINITY, limit);
 }
+
+void problem_on_two_devices(struct problem p, const char* first, int status,
+                            void (*fill)(struct problem* p), void (*judge)(struct problem* p)) {
+    enum { CALLS = 2, ROWS = 16 };
+    char what[80];
+    snprintf(what, sizeof what, ", twice, the first call on another GPU, as %s", first);
+    p.first_card = first;
+    p.N_q = p.N_k = ROWS;
+    problem_name(&p, PACKED, what);
+    check_rounds(p.check, CALLS);
+    problem_declare(&p, PACKED);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p.check, r);
+        fill(&p);
+    }
+    if (status != COURSE_OK) check_expect(p.check, status, CAUSE_argument_check);
+    check_run(p.check);
+    for (int r = status == COURSE_OK ? 0 : 1; r < CALLS; r++) {
+        check_round(p.check, r);
+        judge(&p);
+    }
+}
