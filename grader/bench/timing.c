@@ -1,10 +1,10 @@
 // timing.c: times the versions of one lesson.
 // usage: bench CSV|- SECONDS KIND:NAME=LIBRARY.so...
 // KIND: step, solution, yours, library or tiles
-// Prints a table; writes one row per size and version to CSV. SECONDS is for all sizes together. A
-// version is not timed if MIN_ROUNDS runs of it would take longer than a size's equal share. The
-// others get as many rounds as the time allows, and at least MIN_ROUNDS. BENCH_ONLY=text in the
-// environment: only sizes whose label contains it.
+// Prints a table; writes one row per size and version to CSV. SECONDS is for all sizes together, in
+// equal shares: versions get as many rounds as the time allows, and at least MIN_ROUNDS. A version
+// of which MIN_ROUNDS runs would take longer than a share gets SLOW_ROUNDS beyond it, and none if
+// one run takes LONGEST_MS. BENCH_ONLY=text in the environment: only sizes whose label contains it.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <math.h>
@@ -21,7 +21,8 @@
 #include "bench/peers.h"
 #include "course.h"
 
-enum { VERSIONS = 32, MIN_ROUNDS = 7, MAX_ROUNDS = 60, MAX_FLUSHES = 32 };
+enum { VERSIONS = 32, SLOW_ROUNDS = 3, MIN_ROUNDS = 7, MAX_ROUNDS = 60, MAX_FLUSHES = 32 };
+enum { LONGEST_MS = 5000 };
 
 // How a version fared at a size. VERIFIED: it was timed, and every output was right. From
 // WRONG_SAMPLE on it computed something else.
@@ -49,7 +50,7 @@ static const char* const outcome_names[] = {
     "CUDA refuses a call",
     "refuses its arguments",
     "no version to compare with",
-    "too slow for the seconds given",
+    "too slow: longer than 5 seconds",
     "WRONG in a sample",
     "WRONG: elements are NaN or not written",
     "WRONG: differs from the first version",
@@ -62,7 +63,7 @@ struct version {
     int peer;
     enum outcome outcome;
     double ms[MAX_ROUNDS];
-    int runs;
+    int runs, most;  // how often it was timed, and will be
 };
 
 static struct version version[VERSIONS];
@@ -176,6 +177,7 @@ static void admit(struct version* v, struct bench_run* run, const int64_t* n, do
     bool late;
     double ms;
     v->runs = 0;
+    v->most = MAX_ROUNDS;
     v->outcome = run_once(v, run, n, false, &ms, &late);
     if (v->outcome != VERIFIED) return;
     if (!(bench.error(run, n) <= looser(v))) {
@@ -192,7 +194,9 @@ static void admit(struct version* v, struct bench_run* run, const int64_t* n, do
     if (v->outcome != VERIFIED || ms <= 1e3 * seconds / MIN_ROUNDS) return;
     // A first call may be slow for other reasons: code is loaded, a library makes its plans.
     v->outcome = run_once(v, run, n, false, &ms, &late);
-    if (v->outcome == VERIFIED && ms > 1e3 * seconds / MIN_ROUNDS) v->outcome = TOO_SLOW;
+    if (v->outcome != VERIFIED || ms <= 1e3 * seconds / MIN_ROUNDS) return;
+    v->most = SLOW_ROUNDS;
+    if (ms > LONGEST_MS) v->outcome = TOO_SLOW;
 }
 
 static void time_versions(struct bench_run* run, const int64_t* n, double seconds) {
@@ -201,7 +205,7 @@ static void time_versions(struct bench_run* run, const int64_t* n, double second
         if (round >= MIN_ROUNDS && clock_seconds() - start >= seconds) break;
         for (int i = 0; i < versions; i++) {
             struct version* v = &version[(i + round) % versions];
-            if (v->outcome != VERIFIED) continue;
+            if (v->outcome != VERIFIED || v->runs == v->most) continue;
             bool late;
             double ms;
             v->outcome = run_once(v, run, n, i == 0, &ms, &late);

@@ -1,4 +1,6 @@
 // version.cu: versions of the test's kernel; MISTAKE says what is wrong with this one.
+#include <unistd.h>
+
 #include "scale.h"
 
 enum {
@@ -11,7 +13,8 @@ enum {
     LEAVES_END,  // so does its second half
     ONCE,        // only the first call doubles z: later ones are right where they find it doubled
     SMALL_ONES,  // numbers of z are off that are small beside the largest
-    NEARLY       // all are off, by less than bench_each() says
+    NEARLY,      // all are off, by less than bench_each() says
+    SLEEPS       // longer than the bench waits for one run
 };
 
 __global__ void scale_kernel(float* y, const float* x, int64_t n) {
@@ -31,6 +34,7 @@ __global__ void double_kernel(float* z, int64_t n) {
 extern "C" int scale(float* y_gpu, float* z_gpu, const float* x_gpu, int64_t n) {
     static int calls;
     calls++;
+    if (MISTAKE == SLEEPS && n == 1000) sleep(6);
     if (MISTAKE == REFUSES && n > 1000) return COURSE_UNSUPPORTED;
     if (MISTAKE == FORGETS && calls == 4) return COURSE_OK;  // what was there before does not count
     int64_t doubled = MISTAKE == LEAVES_END ? n / 2 : n;
