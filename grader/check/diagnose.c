@@ -399,8 +399,44 @@ static enum cause constant_ratio(const struct picture* p) {
     return CAUSE_constant_ratio;
 }
 
+// Are errors larger than numbers of half precision make them, and in a row all to one side, by one
+// factor or one step? Rounding goes to both sides; and cutting digits off, as bfloat16 would, makes
+// numbers smaller, but not by one factor. These come from a term too many, or from one that lacks.
+static bool is_one_sided(const struct picture* p) {
+    const double half = 0x1p-11, most = 0.9;
+    const struct tensor* t = p->t;
+    double worst = 0, largest = 0, energy = 0, by_factor = 0, by_step = 0;
+    int64_t counted = 0, above = 0, outward = 0;
+    for (int64_t i = 0; i < t->count; i++) {
+        if (t->untouched[i] || !isfinite(t->want[i])) continue;
+        worst = fmax(worst, fabs(t->got[i] - t->want[i]));
+        largest = fmax(largest, fabs(t->want[i]));
+    }
+    for (int64_t row = 0; row < p->rows; row++) {
+        double e = 0, ee = 0, ew = 0, ww = 0;
+        int64_t n = 0;
+        for (int64_t i = row * p->columns; i < (row + 1) * p->columns; i++) {
+            if (t->untouched[i] || !isfinite(t->want[i])) continue;
+            const double error = t->got[i] - t->want[i];
+            e += error, ee += error * error, ew += error * t->want[i];
+            ww += t->want[i] * t->want[i], n++;
+            if (fabs(error) <= worst / 20) continue;
+            counted++, above += error > 0, outward += error * t->want[i] > 0;
+        }
+        energy += ee;
+        by_factor += ww > 0 ? ew * ew / ww : 0;
+        by_step += n > 0 ? e * e / (double)n : 0;
+    }
+    const double up = (double)above / (double)counted, out = (double)outward / (double)counted;
+    const bool one_way = fmax(up, 1 - up) > most, cut = 1 - out > most && worst <= largest / 128;
+    // a row of one number is always of one factor
+    if (p->columns == 1) return one_way && !cut && worst > 4 * half * largest;
+    return worst > half * largest && ((fmax(out, 1 - out) > most && by_factor > 0.85 * energy) ||
+                                      (one_way && !cut && by_step > energy / 3));
+}
+
 static enum cause imprecise(const struct picture* p) {
-    return small(p) ? CAUSE_low_precision : CAUSE_NONE;
+    return small(p) && !is_one_sided(p) ? CAUSE_low_precision : CAUSE_NONE;
 }
 
 bool diagnose_added(struct check* c, const struct tensor* t) {

@@ -141,12 +141,21 @@ static bool was_printed(const struct located_finding* r) {
     return false;
 }
 
-// Does the finding only follow from another finding at its line? A race decides whether a value has
-// been written yet; and an index out of bounds is reported once.
+static bool same_array(const struct finding* a, const struct finding* b) {
+    size_t length = strcspn(a->what, "[");
+    return length > 0 && length == strcspn(b->what, "[") && !strncmp(a->what, b->what, length);
+}
+
+// Does the finding only follow from another finding? Where several threads write one element, the
+// others stay empty, whoever reads them. At its line: a race decides whether a value has been
+// written yet; and an index out of bounds is reported once.
 static bool consequence(const struct located_finding* r, const struct located_finding* all,
                         unsigned count) {
     for (unsigned i = 0; i < count; i++) {
         const struct located_finding* o = &all[i];
+        if (r->f->kind == FOUND_UNINITIALISED && cudev_race_of_writes(o->f) &&
+            same_array(r->f, o->f))
+            return true;
         bool same_line = o->line.line == r->line.line || o->other.line == r->line.line;
         if (!same_line || o == r) continue;
         if (r->f->kind == FOUND_UNINITIALISED &&

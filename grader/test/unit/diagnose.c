@@ -1,0 +1,111 @@
+// diagnose.c: which pictures of small errors are called rounding, and which are not.
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "check/state.h"
+
+enum { ROWS = 16, COLUMNS = 32, N = ROWS * COLUMNS };
+
+static double want[N], got[N];
+static bool untouched[N], poison[N];
+
+// A number in [-1, 1), the same in each run.
+static double number(int i) {
+    uint32_t x = (uint32_t)i * 2654435761u + 12345;
+    x = (x ^ x >> 15) * 2246822519u;
+    return (double)(x >> 8) / 0x1p23 - 1;
+}
+
+// What is said of got, as rows x columns with a budget of 1e-6.
+static enum cause said(int64_t rows, int64_t columns) {
+    static struct check c;
+    static struct result_item record;
+    struct tensor_state state = {.want = want, .got = got, .poison = poison};
+    c = (struct check){.record = &record, .tensor_count = 1, .rounds = 1};
+    c.tensor[0] = (struct tensor){.name = "out",
+                                  .dtype = F32,
+                                  .shape = SHAPE(rows, columns),
+                                  .count = rows * columns,
+                                  .want = want,
+                                  .got = got,
+                                  .untouched = untouched,
+                                  .state = &state};
+    const struct budget budget = {.max = 1e-6, .mean = 1e-6};
+    struct comparison found = {.wrong = 0};
+    for (int64_t i = 0; i < rows * columns; i++) {
+        const double error = fabs(got[i] - want[i]);
+        found.wrong += error > budget.max;
+        found.worst = fmax(found.worst, error);
+    }
+    ck_assert_int_gt(found.wrong, 0);
+    return diagnose(&c, &c.tensor[0], budget, &found);
+}
+
+// want, and got with an error of each element.
+static void fill(double (*error)(int i, double w)) {
+    for (int i = 0; i < N; i++) {
+        want[i] = 2 * number(i);
+        got[i] = want[i] + error(i, want[i]);
+    }
+}
+
+static double both_sides(int i, double w) {
+    (void)w;
+    return 0.01 * number(i + N);
+}
+static double cut_off(int i, double w) {  // the digits behind bfloat16's, at most
+    return -w * 0x1p-8 * fabs(number(i + N));
+}
+static double factor_of_row(int i, double w) {  // another key in each row: not the same everywhere
+    return w * (0.002 + 0.016 * (i / COLUMNS) / ROWS);
+}
+static double small_factor_of_row(int i, double w) {
+    return factor_of_row(i, w) / 64;
+}
+static double either_factor(int i, double w) {  // a sum in half precision, a row divided by it
+    return w * 0.01 * number(i / COLUMNS);
+}
+static double step_of_row(int i, double w) {
+    (void)w;
+    return 0.01 + 0.002 * number(i / COLUMNS);
+}
+
+START_TEST(test_rounding) {
+    fill(both_sides);
+    ck_assert_int_eq(said(ROWS, COLUMNS), CAUSE_low_precision);
+    ck_assert_int_eq(said(N, 1), CAUSE_low_precision);
+    fill(cut_off);
+    ck_assert_int_eq(said(ROWS, COLUMNS), CAUSE_low_precision);
+    fill(either_factor);
+    ck_assert_int_eq(said(ROWS, COLUMNS), CAUSE_low_precision);
+    fill(small_factor_of_row);  // no larger than half precision makes it
+    ck_assert_int_eq(said(ROWS, COLUMNS), CAUSE_low_precision);
+}
+END_TEST
+
+START_TEST(test_one_sided) {
+    fill(factor_of_row);
+    ck_assert_int_eq(said(ROWS, COLUMNS), CAUSE_unknown);
+    fill(step_of_row);
+    ck_assert_int_eq(said(ROWS, COLUMNS), CAUSE_unknown);
+    ck_assert_int_eq(said(N, 1), CAUSE_unknown);
+}
+END_TEST
+
+// check/ expects a lesson; these tests need none.
+const struct lesson lesson = {.name = "00_none"};
+
+int main(void) {
+    const TTest* const tests[] = {test_rounding, test_one_sided};
+    const int TESTS = (int)(sizeof tests / sizeof tests[0]);
+    Suite* suite = suite_create("diagnose");
+    TCase* t = tcase_create("diagnose");
+    for (int i = 0; i < TESTS; i++) tcase_add_test(t, tests[i]);
+    suite_add_tcase(suite, t);
+    SRunner* runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
+    srunner_free(runner);
+    return failed || run != TESTS ? EXIT_FAILURE : EXIT_SUCCESS;
+}
