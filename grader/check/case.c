@@ -311,6 +311,11 @@ void check_begin_on(struct check* c, const char* id) {
     c->posed = true;
 }
 
+double case_seconds(const struct check* c) {
+    if (c->moment > 0) return c->moment;
+    return (c->is_long ? 1.5 : 1) * c->session->seconds;
+}
+
 void check_long_launch(struct check* c) {
     c->is_long = true;
 }

@@ -137,6 +137,9 @@ _Noreturn void check_end_failed(struct check* c, enum cause cause);
 // The words that stand in place of a failure with this cause; NULL: it is told as it is.
 const char* check_withheld_words(struct check* c, enum cause cause);
 
+// Seconds that a run of the case has: CPU time, on a GPU by the clock.
+double case_seconds(const struct check* c);
+
 // Names the cause in the item's record.
 void record_cause(struct result_item* record, enum cause cause);
 

@@ -172,16 +172,18 @@ static bool is_watched(const struct check* c) {
 static struct wall_result run_program(struct check* c, const struct arena* a, bool watched) {
     static const char* const argv[] = {"run", NULL};
     const struct session* s = c->session;
-    const double most = c->moment > 0 ? c->moment : s->seconds;
+    const double most = case_seconds(c);
     double left = s->item_seconds - c->record->spent;
     if (left <= 0)
         check_fail(c, CAUSE_too_slow, "not run: this item's runs before it took %.0f s\n",
                    c->record->spent);
     // A launch has a part of the CPU time of its case, so that an endless loop has its line named.
     // A watched one may take four times what CUDEV_TIMEOUT says. The clock is the wall's to watch.
-    const double part = c->is_long ? 0.8 : watched ? 0.4 : 0.2;
+    // A run for the diagnosis alone has no more in a long case: without it the verdict is the same.
+    const bool is_long = c->is_long && watched == is_watched(c);
+    const double part = (is_long ? 0.6 : 0.2) / (watched ? 2 : 1);
     char launch[48], clock[48];
-    snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", part * s->seconds / (watched ? 4 : 1));
+    snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", part * s->seconds);
     snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * WALL_PATIENCE * s->seconds);
     // Findings and counts in one run, so that a kernel cannot be safe in one and cheap in another.
     const char* const environment[] = {launch,
@@ -322,7 +324,7 @@ static void judge_end(struct check* c, const struct wall_result* r) {
     if (strcmp(c->answer.kind, "bad_address") == 0) fail_address(c, text);
     if (c->answer.kind[0]) check_fail(c, device_cause(c->answer.kind), "%s", text);
     if (r->end == WALL_TIMEOUT)
-        check_fail(c, CAUSE_endless_loop, "not finished after %.0f s%s\n%s", c->session->seconds,
+        check_fail(c, CAUSE_endless_loop, "not finished after %.0f s%s\n%s", case_seconds(c),
                    c->session->gpu && !is_watched(c) ? "" : " of CPU time", said);
     if (r->end == WALL_IDLE)
         check_fail(c, CAUSE_endless_loop,
