@@ -199,8 +199,8 @@ void multiply_range(struct check* c, const struct matmul* of) {
     }
 }
 
-// Of a long row of A all numbers but the first are 0, so that bf16 holds the sums, too, and one tile
-// is like the other: NaN and infinity stand in the first.
+// Of a long row of A all numbers but the first are 0, so that bf16 holds the sums, too, and one
+// tile is like the other: NaN and infinity stand in the first.
 static void run_not_finite(struct product p, int64_t among, bool at_end) {
     enum { FIRST = 16 };
     struct check* c = p.check;
