@@ -73,39 +73,19 @@ static void pre_activation(struct check* c) {
     }
 }
 
-static const double special[] = {NAN, INFINITY, 30, -30};
-
-// One of each special number, somewhere in a column of its own.
-static void make_special(const struct layer* l) {
-    for (int i = 0; i < 4; i++) l->bias->value[8 * check_pick(l->check, 0, 31) + i] = special[i];
-}
-
-// Numbers of which the square is infinite in fp32.
-static void very_large(struct check* c, int f) {
-    struct layer l = layer_of(c, WHOLE_M / 8, WHOLE_N, WHOLE_K);
-    l.f = f;
-    layer_begin(&l, "very large numbers");
-    layer_fill(&l);
-    for (int64_t j = 0; j < l.N; j++) l.bias->value[j] = j % 2 ? 0x1p120 : -0x1p120;
-    check_run(c);
-    judge(&l);
-}
-
-// In the second case most of Z is far below 0, where f is small.
+// In the second case Z is below 0, most of it far, where f is small.
 static void gelu(struct check* c) {
     for (int f = FUSED_LINEAR_GELU; f <= FUSED_LINEAR_GELU_TANH; f++) {
         struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
         l.f = f;
         run(l, "f");
-        layer_begin(&l, "far below 0, and large");
+        layer_begin(&l, "far below 0");
         layer_fill(&l);
         for (int64_t e = 0; e < l.X->count; e++) l.X->value[e] *= 0.25;
         for (int64_t j = 0; j < l.N; j++)
             l.bias->value[j] = -(double)check_pick(c, 32, j % 8 ? 255 : 2047) / 64;
-        make_special(&l);
         check_run(c);
         judge(&l);
-        very_large(c, f);
     }
 }
 
@@ -286,13 +266,33 @@ static void ragged(struct check* c) {
     far_elements(c, false);
 }
 
+static const double special[] = {NAN, INFINITY, 30, -30};
+
+// One of each special number, somewhere in a column of its own.
+static void make_special(const struct layer* l) {
+    for (int i = 0; i < 4; i++) l->bias->value[8 * check_pick(l->check, 0, 31) + i] = special[i];
+}
+
+// Numbers of which the square is infinite in fp32.
+static void very_large(struct check* c, int f) {
+    struct layer l = layer_of(c, WHOLE_M / 8, WHOLE_N, WHOLE_K);
+    l.f = f;
+    layer_begin(&l, "very large numbers");
+    layer_fill(&l);
+    for (int64_t j = 0; j < l.N; j++) l.bias->value[j] = j % 2 ? 0x1p120 : -0x1p120;
+    check_run(c);
+    judge(&l);
+}
+
 // A NaN in bias is one in its column, where it is kept. Large numbers stay what they are. With
 // p = 1 all of them are dropped.
 static void not_finite(struct check* c) {
-    static const double p[] = {0.25, 1, 0};
-    for (int i = 0; i < 3; i++) {
+    static const double p[] = {0.25, 1, 0, 0};
+    static const int f[] = {FUSED_LINEAR_NONE, FUSED_LINEAR_NONE, FUSED_LINEAR_GELU,
+                            FUSED_LINEAR_GELU_TANH};
+    for (int i = 0; i < 4; i++) {
         struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
-        if (i == 2) l.f = FUSED_LINEAR_GELU_TANH;
+        l.f = f[i];
         l.p = p[i];
         layer_begin(&l, "NaN, infinity and large numbers");
         layer_fill(&l);
@@ -300,6 +300,8 @@ static void not_finite(struct check* c) {
         check_run(c);
         judge(&l);
     }
+    very_large(c, FUSED_LINEAR_GELU);
+    very_large(c, FUSED_LINEAR_GELU_TANH);
 }
 
 // ---- backward
@@ -317,13 +319,15 @@ static void slopes(struct check* c) {
     }
 }
 
-// NaN and infinity in dY, NaN in Z: some of them are kept, some dropped.
+// NaN and infinity in dY, NaN in Z: some of them are kept, some dropped. Else Z is 0, where f's
+// slope is 1/2 in any form.
 static void backward_not_finite(struct check* c) {
     for (int f = FUSED_LINEAR_NONE; f <= FUSED_LINEAR_GELU; f++) {
         struct layer l = backward_of(c, HALF_M, WHOLE_N, f);
         l.p = check_uniform(c, 0.3, 0.7);
         layer_begin(&l, "backward, dropout, with NaN");
         layer_fill(&l);
+        for (int64_t e = 0; l.Z && e < l.Z->count; e++) l.Z->value[e] = 0;
         for (int64_t e = check_pick(c, 0, 8); e < l.dY->count; e += check_pick(c, 1, 60)) {
             l.dY->value[e] = f || e % 2 ? NAN : -INFINITY;
             if (l.Z && e % 2) l.Z->value[e] = NAN, l.dY->value[e] = -1;

@@ -228,6 +228,14 @@ static enum cause mistake(struct check* c, const struct tensor* t, struct budget
     return cause;
 }
 
+// Was the first call right, and would this one, of other sizes or elsewhere, be right as the only
+// one? Then it was made with what the first has left.
+static bool is_of_before(struct check* c, const struct tensor* t, struct budget budget,
+                         bool nothing) {
+    return c->round > 0 && (c->varied || nothing || arena_is_elsewhere((uint32_t)c->round)) &&
+           !trial_fails_alone(c, c->round, t, budget.max);
+}
+
 // The surest sign comes first: a race, with its lines, also one with TMA or wgmma; a wrong index
 // that gives exactly this result; other accesses outside an array, which may give any result; a
 // mistake in the arithmetic; the picture of the errors; any other finding of the instrumented
@@ -255,6 +263,8 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
         return CAUSE_uninitialised;
     }
     if (!seen && !nothing && finding->unset) {
+        // where a call before had its arrays stands the same NaN, if nobody has written there since
+        if (is_of_before(c, t, budget, nothing)) return CAUSE_stale_state;
         snprintf(finding->text, sizeof finding->text,
                  "a local variable or array is used before it has a value: on the CPU device it "
                  "holds NaN, and that\nNaN has reached an output\n");
@@ -270,11 +280,7 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     // what one thread of many leaves is a part of the sum, too; and where several write to one
     // place, nobody has written to others, which hold NaN
     if (seen == CAUSE_race_of_writes && (is_of_parts(cause) || is_of_nothing(cause))) return seen;
-    // the first call was right, and so is this one, of other sizes or elsewhere, if it is the only
-    // one: it was made with what the first has left
-    if (c->round > 0 && (c->varied || nothing || arena_is_elsewhere((uint32_t)c->round)) &&
-        !trial_fails_alone(c, c->round, t, budget.max))
-        return CAUSE_stale_state;
+    if (is_of_before(c, t, budget, nothing)) return CAUSE_stale_state;
     if (nothing) return CAUSE_never_written;
     // an index of few bits leads back to the start, where two blocks meet
     if (!cause && seen == CAUSE_race_of_writes)

@@ -15,6 +15,7 @@ enum { SIDE = 6 };
 enum kind {
     PLAIN,
     WATCHED,   // an item on safety
+    LONG,      // of a launch with much to do
     REFUSAL,   // the contract asks the launcher to return 1 and to write nothing
     NO_TIME,   // the item's time is used up
     NO_CASE,   // the item compares nothing
@@ -48,6 +49,8 @@ static const struct {
     {PLAIN, CRASHES, OUTCOME_FAIL, CAUSE_crash, "ended"},
     {PLAIN, LOOPS, OUTCOME_FAIL, CAUSE_endless_loop, "not finished after"},
     {PLAIN, SLEEPS, OUTCOME_FAIL, CAUSE_endless_loop, "it slept most of"},
+    {LONG, NEEDS_TIME, OUTCOME_PASS, CAUSE_NONE, ""},
+    {PLAIN, NEEDS_TIME, OUTCOME_FAIL, CAUSE_never_written, "out[0, 0] was never written"},
     {PLAIN, NO_KERNEL, OUTCOME_FAIL, CAUSE_host_computed, "launched no kernel"},
     {PLAIN, TO_HOST, OUTCOME_FAIL, CAUSE_host_computed, "brought 4 bytes"},
     {PLAIN, ON_DEVICE, OUTCOME_FAIL, CAUSE_host_computed, "copied 4 bytes between places"},
@@ -73,6 +76,7 @@ static void run(struct check* c) {
     if (wanted[i].kind == NO_TIME) c->record->spent = c->session->item_seconds;
     check_case(c, "mode %d", wanted[i].mode);
     check_rounds(c, wanted[i].kind == BAD_CASE ? 9 : 2);
+    if (wanted[i].kind == LONG) check_long_launch(c);
     check_int(c, "mode", wanted[i].mode);
     struct tensor* in = check_input(c, "in", F32, SHAPE(SIDE, SIDE));
     struct tensor* out = check_output(c, "out", F32, SHAPE(SIDE, SIDE));

@@ -20,6 +20,7 @@ enum mode {
     CRASHES,
     LOOPS,
     SLEEPS,
+    NEEDS_TIME,    // writes nothing if a launch has less than a second
     NO_KERNEL,     // launches none
     TO_HOST,       // copies to the host
     ON_DEVICE,     // copies on the device

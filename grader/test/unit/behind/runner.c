@@ -13,6 +13,7 @@
 
 static void compute(enum mode mode, float* out, const float* in, int n) {
     int side = 1;
+    if (mode == NEEDS_TIME && atof(getenv("CUDEV_TIMEOUT")) < 1) mode = NOTHING;
     while (side * side < n) side++;
     for (int i = 0; i < n; i++) {
         if (mode == TWICE || mode == RACES)
