@@ -62,6 +62,17 @@ static struct grid grid_at(struct check* c, reached_fn reached, const void* prob
     return (struct grid){c->answer.blocks[0], c->answer.launches[0]};
 }
 
+// The same, and whether the launcher comes to its end: who walks over arrays on the host has neither
+// the time nor the memory for the largest ones.
+static bool has_grid_at(struct check* c, reached_fn reached, const void* problem, int64_t size,
+                        struct grid* grid) {
+    c->beyond = true;
+    *grid = grid_at(c, reached, problem, size);
+    c->beyond = false;
+    if (c->crashed) *grid = grid_at(c, reached, problem, size);  // which fails
+    return !c->unfinished;
+}
+
 int64_t check_blocks_at(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     return grid_at(c, reached, problem, size).blocks;
 }
@@ -174,7 +185,9 @@ void check_reaches(struct check* c, int64_t size, reached_fn reached, const void
     if (is_huge(size) && (!check_can_be_huge() || goes_by_the_host(c, reached, problem) ||
                           launches_grow(c, reached, problem)))
         size = LARGE;
-    const struct grid grid = grid_at(c, reached, problem, size);
+    struct grid grid;
+    if (!has_grid_at(c, reached, problem, size, &grid))
+        size = LARGE, grid = grid_at(c, reached, problem, size);
     const int64_t blocks = grid.blocks, lost = size - (1LL << 32);
     if (lost > 0 && blocks == check_blocks_at(c, reached, problem, lost) &&
         blocks < check_blocks_at(c, reached, problem, BELOW_32_BITS))

@@ -347,16 +347,19 @@ static const char* status_name(int status, char number[16]) {
     return number;
 }
 
-// If a launcher passes on an error, its status is right: the refused call is the mistake.
-static void judge_call(struct check* c, int status) {
+static _Noreturn void fail_call(struct check* c, int status) {
     char number[16];
-    if (c->otherwise != CAUSE_wrong_status || !c->answer.refused_text[0]) return;
-    bool launch = c->answer.refused_launches > 0;
+    const bool launch = c->answer.refused_launches > 0;
     check_fail(
         c, launch ? CAUSE_bad_launch : CAUSE_cuda_error, "%sthe launcher returned %s\n  next: %s\n",
         c->answer.refused_text, status_name(status, number),
         launch ? "threads of a block, blocks, bytes of shared memory: which is too many, or 0?"
                : "look at that call: the pointers, the direction, the number of bytes");
+}
+
+// If a launcher passes on an error, its status is right: the refused call is the mistake.
+static void judge_call(struct check* c, int status) {
+    if (c->otherwise == CAUSE_wrong_status && c->answer.refused_text[0]) fail_call(c, status);
 }
 
 static bool fails_a_launch(const struct check* c) {
@@ -393,6 +396,8 @@ static void judge_status(struct check* c, int round, const char* output) {
                    "%sthe launcher returned %s in call 2, whose device is another one than that of "
                    "call 1\n",
                    c->answer.refused_text, status_name(status, returned));
+    // a launch that no GPU takes fails without an error that was left
+    if (expected != c->expected && c->answer.refused_launches > 0) fail_call(c, status);
     if (expected != c->expected)
         check_fail(c, CAUSE_error_left,
                    "after a call whose launch failed the launcher returned %s for a good one\n",
