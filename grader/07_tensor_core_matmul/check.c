@@ -46,10 +46,12 @@ static void many_blocks(struct check* c) {
     sizes(c, 9 * WHOLE_M, 2 * WHOLE_N, WHOLE_K);
 }
 
-// One tile along K, and more tiles than a kernel has buffers.
+// One tile along K, and more tiles than a kernel has buffers. On a card whose blocks have more
+// shared memory a launcher may choose more of them.
 static void many_tiles(struct check* c) {
     multiply_whole(c, &contract);
     sizes(c, WHOLE_M, WHOLE_N, WHOLE_K * check_pick(c, 4, 5));
+    multiply_as(c, &contract, "h100", WHOLE_M, WHOLE_N, WHOLE_K * check_pick(c, 4, 5));
 }
 
 // K = 8, 24, 40 ... leave rows aligned to 16 bytes, the others do not.

@@ -6,12 +6,15 @@
 #include "check/state.h"
 #include "course.h"
 
-// The case whose only call is this one of c's, to be freed. What it points to is c's.
+// The case whose only call is this one of c's, to be freed. What it points to is c's. What was to
+// fail was a part of the first call.
 static struct check* case_of_call(struct check* c, int round) {
     struct check* one = check_allocate(c, 1, sizeof *one);
     *one = *c;
     one->rounds = 1;
     one->round = 0;
+    one->expected = trial_expected(c, round);
+    if (round > 0) one->fail_at = 0;
     for (int i = 0; i < c->scalar_count; i++) {
         one->scalar[i].integer[0] = c->scalar[i].integer[round];
         one->scalar[i].real[0] = c->scalar[i].real[round];
@@ -43,7 +46,7 @@ bool trial_fails_alone(struct check* c, int round, const struct tensor* t, doubl
     bool right = r.end == WALL_EXITED && r.code == 0 && trial_seal(c, &left);
     if (right) {
         const struct arena_answer answer = arena_answer(&left);
-        right = answer.rounds_done == 1 && answer.status[0] == c->expected &&
+        right = answer.rounds_done == 1 && answer.status[0] == one->expected &&
                 answer.launches[0] > 0 &&
                 (!t || is_right(&left, (int)(t - c->tensor), t, tolerance));
     }

@@ -156,6 +156,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->crashes = CAUSE_NONE;
     c->judged = false;
     c->far = c->huge = false;
+    c->is_long = false;
     c->posed = false;
     c->first_card[0] = '\0';
     memcpy(c->card, c->session->card, sizeof c->card);
@@ -308,6 +309,10 @@ void check_begin_on(struct check* c, const char* id) {
     if (!card_named(id)) check_error(c, "check_begin_on(%s): there is no such card", id);
     snprintf(c->first_card, sizeof c->first_card, "CUDEV_FIRST_CARD=%s", id);
     c->posed = true;
+}
+
+void check_long_launch(struct check* c) {
+    c->is_long = true;
 }
 
 void check_mix_blocks(struct check* c) {

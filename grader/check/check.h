@@ -129,6 +129,10 @@ void check_pose_as(struct check* c, const char* id);
 // COURSE_OK.
 void check_begin_on(struct check* c, const char* id);
 
+// The case asks for much work of one launch, which may take most of the case's time then: a right
+// kernel should need no more than a sixth of its limit, for a machine that is slower or busy.
+void check_long_launch(struct check* c);
+
 // On the CPU device the blocks of the case begin in another order than their numbers': CUDA
 // promises none. Not for a kernel whose blocks wait for earlier ones.
 void check_mix_blocks(struct check* c);

@@ -235,6 +235,14 @@ static enum cause mistake(struct check* c, const struct tensor* t, struct budget
     return cause;
 }
 
+// Was the first call right, and would this one, of other sizes or elsewhere, be right if it were the
+// only one? Then it was made with what the first has left.
+static bool is_of_before(struct check* c, const struct tensor* t, struct budget budget,
+                         bool nothing) {
+    return c->round > 0 && (c->varied || nothing || arena_is_elsewhere((uint32_t)c->round)) &&
+           !trial_fails_alone(c, c->round, t, budget.max);
+}
+
 // The surest sign comes first: a race, with its lines, also one with TMA or wgmma; a wrong index
 // that gives exactly this result; other accesses outside an array, which may give any result; what
 // an earlier call has left; memory without a value; a mistake in the arithmetic; the picture of the
@@ -259,12 +267,8 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     // what one thread of many leaves is a part of the sum, too; and where several write to one
     // place, nobody has written to others, which hold NaN
     if (seen == CAUSE_race_of_writes && (is_of_parts(cause) || is_of_nothing(cause))) return seen;
-    // the first call was right, and so is this one, of other sizes or elsewhere, if it is the only
-    // one: it was made with what the first has left. Memory that is gone holds NaN, as what nobody
-    // has written does.
-    if (c->round > 0 && (c->varied || nothing || arena_is_elsewhere((uint32_t)c->round)) &&
-        !trial_fails_alone(c, c->round, t, budget.max))
-        return CAUSE_stale_state;
+    // where a call before had its arrays stands NaN, as where nobody has written
+    if (is_of_before(c, t, budget, nothing)) return CAUSE_stale_state;
     // on the CPU device a variable without a value is NaN; a NaN fits too many mistakes
     bool unset = c->session->unset && !seen && !nothing;
     if (unset && found->nonfinite) {

@@ -174,6 +174,12 @@ static bool launches_grow(struct check* c, reached_fn reached, const void* probl
     return grid_at(c, reached, problem, MANY).launches > grid_at(c, reached, problem, FEW).launches;
 }
 
+// Did the launcher copy large arrays? Of a copy of the largest ones the ends alone are made, which
+// may be less than what a last block reads.
+static bool has_copied(const struct check* c) {
+    return c->answer.traffic[0].copied_bytes >= BELOW_32_BITS;
+}
+
 // Who sends arrays by way of memory of the host's would need all of the largest ones there.
 static bool goes_by_the_host(struct check* c, reached_fn reached, const void* problem) {
     (void)grid_at(c, reached, problem, BELOW_32_BITS);
@@ -232,9 +238,9 @@ static void judge_ends(struct check* c, int64_t size, int64_t fewer, reached_fn 
                        const void* problem, enum cause cause) {
     if (!check_can_be_huge()) return;
     const struct grid half = grid_at(c, reached, problem, size / 2);
-    const bool by_the_host = c->answer.mapped[0] >= BELOW_32_BITS;
+    const bool by_copies = c->answer.mapped[0] >= BELOW_32_BITS || has_copied(c);
     const struct grid whole = grid_at(c, reached, problem, size);
-    if (by_the_host || whole.launches != half.launches) return;
+    if (by_copies || whole.launches != half.launches) return;
     if (whole.blocks < half.blocks) fail_beyond(c, cause, size / 2, size);
     if (10 * whole.blocks < 19 * half.blocks) {  // one of several grids may have wrapped
         const struct grid few = grid_at(c, reached, problem, fewer);

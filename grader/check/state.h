@@ -112,6 +112,7 @@ struct check {
     bool crashed;                     // or ended with an access outside of arrays
     bool counting, all_blocks;        // cases of few blocks run no kernel, or all blocks: reach.c
     double moment;                    // CPU seconds that a case has, if not 0: check_walks()
+    bool is_long;                     // check_long_launch()
     bool posed;                       // as another card than the session's
     char card[32];                    // "CUDEV_CARD=...", as in the session
     char first_card[40];              // "CUDEV_FIRST_CARD=...", of the first round; or ""
@@ -169,6 +170,10 @@ bool trial_seal(struct check* c, struct arena* a);
 
 // Runs the case in an arena that the caller frees, and judges nothing (trial.c).
 struct wall_result trial_run(struct check* c, struct arena* a);
+
+// The status that the contract asks for in this round: of the call after one of which a CUDA call
+// failed, or that was made on another device, OK.
+int trial_expected(const struct check* c, int round);
 
 // Does this call of the case fail, too, if it is the only one? It launches nothing, returns another
 // status, or leaves a wrong t, if that is not NULL; what t is to hold in this call is selected

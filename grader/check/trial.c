@@ -179,8 +179,9 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
                    c->record->spent);
     // A launch has a part of the CPU time of its case, so that an endless loop has its line named.
     // A watched one may take four times what CUDEV_TIMEOUT says. The clock is the wall's to watch.
+    const double part = c->is_long ? 0.8 : watched ? 0.4 : 0.2;
     char launch[48], clock[48];
-    snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", s->seconds / (watched ? 10 : 5));
+    snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", part * s->seconds / (watched ? 4 : 1));
     snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * WALL_PATIENCE * s->seconds);
     // Findings and counts in one run, so that a kernel cannot be safe in one and cheap in another.
     const char* const environment[] = {launch,
@@ -347,19 +348,16 @@ static const char* status_name(int status, char number[16]) {
     return number;
 }
 
-static _Noreturn void fail_call(struct check* c, int status) {
+// If a launcher passes on an error, its status is right: the refused call is the mistake.
+static void judge_call(struct check* c, int status) {
     char number[16];
-    const bool launch = c->answer.refused_launches > 0;
+    if (c->otherwise != CAUSE_wrong_status || !c->answer.refused_text[0]) return;
+    bool launch = c->answer.refused_launches > 0;
     check_fail(
         c, launch ? CAUSE_bad_launch : CAUSE_cuda_error, "%sthe launcher returned %s\n  next: %s\n",
         c->answer.refused_text, status_name(status, number),
         launch ? "threads of a block, blocks, bytes of shared memory: which is too many, or 0?"
                : "look at that call: the pointers, the direction, the number of bytes");
-}
-
-// If a launcher passes on an error, its status is right: the refused call is the mistake.
-static void judge_call(struct check* c, int status) {
-    if (c->otherwise == CAUSE_wrong_status && c->answer.refused_text[0]) fail_call(c, status);
 }
 
 static bool fails_a_launch(const struct check* c) {
@@ -371,9 +369,7 @@ static bool no_call_failed(const struct check* c, int round) {
     return c->fail_at > 1 && !c->answer.failed[round];
 }
 
-// The status that the contract asks for: of the call after one of which a CUDA call failed, or that
-// was made on another device, OK.
-static int expected_of(const struct check* c, int round) {
+int trial_expected(const struct check* c, int round) {
     return round > 0 && (c->fail_at > 0 || c->first_card[0]) ? COURSE_OK : c->expected;
 }
 
@@ -388,7 +384,7 @@ static const char* begin_words(const struct check* c, char* words, size_t size) 
 // The message shows the program's output: there the CPU device says why it refused a call.
 static void judge_status(struct check* c, int round, const char* output) {
     char said[2048], returned[16], wanted[16], begin[64] = "";
-    const int status = c->answer.status[round], expected = expected_of(c, round);
+    const int status = c->answer.status[round], expected = trial_expected(c, round);
     if (status == expected || no_call_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
     if (round > 0 && c->first_card[0])
@@ -396,12 +392,12 @@ static void judge_status(struct check* c, int round, const char* output) {
                    "%sthe launcher returned %s in call 2, whose device is another one than that of "
                    "call 1\n",
                    c->answer.refused_text, status_name(status, returned));
-    // a launch that no GPU takes fails without an error that was left
-    if (expected != c->expected && c->answer.refused_launches > 0) fail_call(c, status);
-    if (expected != c->expected)
+    if (expected != c->expected && !trial_fails_alone(c, round, NULL, 0))
         check_fail(c, CAUSE_error_left,
                    "after a call whose launch failed the launcher returned %s for a good one\n",
                    status_name(status, returned));
+    // A good call that fails by itself, too.
+    if (expected != c->expected) c->expected = expected, c->otherwise = CAUSE_wrong_status;
     if (round > 0 && c->varied && c->expected == 0 && !trial_fails_alone(c, round, NULL, 0))
         check_fail(c, CAUSE_stale_state, "%sthe launcher returned %s in call %d, of other sizes\n",
                    c->answer.refused_text, status_name(status, returned), round + 1);
@@ -588,7 +584,7 @@ void check_run(struct check* c) {
             if (role == ARENA_NULL) continue;
             judge_guards(c, i, round);
             if (role == ARENA_INPUT) judge_input(c, i, round);
-            if (arena_is_written(role) && expected_of(c, round) != 0) judge_refused(c, i, round);
+            if (arena_is_written(role) && trial_expected(c, round) != 0) judge_refused(c, i, round);
         }
     }
     free(r.output);

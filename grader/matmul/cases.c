@@ -29,6 +29,15 @@ void multiply(struct check* c, const struct matmul* of, int64_t M, int64_t N, in
     run_integers(&p);
 }
 
+void multiply_as(struct check* c, const struct matmul* of, const char* card, int64_t M, int64_t N,
+                 int64_t K) {
+    struct product p = product_of(c, of, M, N, K);
+    check_case(c, "M = %lld, N = %lld, K = %lld, as %s", (long long)M, (long long)N, (long long)K,
+               card);
+    check_pose_as(c, card);
+    run_integers(&p);
+}
+
 void multiply_whole(struct check* c, const struct matmul* of) {
     multiply(c, of, of->whole_M, of->whole_N, of->whole_K);
 }
@@ -36,6 +45,7 @@ void multiply_whole(struct check* c, const struct matmul* of) {
 void multiply_long(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K) {
     enum { ENDS = 64 };
     struct product p = begin(c, of, M, N, K);
+    check_long_launch(c);
     product_declare(&p);
     product_fill(&p, 1, of->largest);
     for (int64_t e = 0; e < p.A.t->count; e++)

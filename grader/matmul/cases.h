@@ -14,6 +14,10 @@
 void multiply(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K);
 void multiply_whole(struct check* c, const struct matmul* of);
 
+// The same as on another card: check_pose_as().
+void multiply_as(struct check* c, const struct matmul* of, const char* card, int64_t M, int64_t N,
+                 int64_t K);
+
 // One product along a long K: between 64 terms at both ends all are 0. Nothing cancels: whoever
 // ends before the end, or counts K in too few bits, lacks terms.
 void multiply_long(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K);
