@@ -62,14 +62,13 @@ static struct grid grid_at(struct check* c, reached_fn reached, const void* prob
     return (struct grid){c->answer.blocks[0], c->answer.launches[0]};
 }
 
-// The same, and whether the launcher comes to its end: who walks over arrays on the host has neither
-// the time nor the memory for the largest ones.
+// The same, and whether there is memory for it: who writes to all of an array on the host needs that
+// of the largest ones.
 static bool has_grid_at(struct check* c, reached_fn reached, const void* problem, int64_t size,
                         struct grid* grid) {
-    c->beyond = true;
+    c->may_fill = true;
     *grid = grid_at(c, reached, problem, size);
-    c->beyond = false;
-    if (c->crashed) *grid = grid_at(c, reached, problem, size);  // which fails
+    c->may_fill = false;
     return !c->unfinished;
 }
 
