@@ -52,9 +52,10 @@ static struct pair rest_dropped(const struct batch* b, int64_t row, int variant)
     return reduce(batch_row(b, row), b->cols - b->cols % sweep);
 }
 
-// The same of rows so narrow that those without some of the lanes were wrong in a case before.
+// The same in rows narrower than the first ones of narrow(): who loses lanes has lost them there.
 static struct pair rest_of_few_dropped(const struct batch* b, int64_t row, int variant) {
-    return b->cols < 31 ? rest_dropped(b, row, variant) : pair_wanted(b, row);
+    enum { FIRST = 31 };
+    return b->cols < FIRST ? rest_dropped(b, row, variant) : pair_wanted(b, row);
 }
 
 // Threads past the end add the row's last element times 0.
