@@ -304,8 +304,8 @@ static void shared_memory(struct check* c) {
     ask_and_free(c, "shared memory", g, CAUSE_shared_unit);
 }
 
-// What limits the blocks are threads, registers, and shared memory. Of the registers nothing is left
-// over: a warp of each block is in each of the four partitions, and takes whole units.
+// What limits the blocks are threads, registers, and shared memory. Of the registers nothing is
+// left over: a warp of each block is in each of the four partitions, and takes whole units.
 static void whole_and_partial_waves(struct check* c) {
     struct grids* g = new_grids(c);
     struct known_card card;

@@ -62,8 +62,8 @@ static struct grid grid_at(struct check* c, reached_fn reached, const void* prob
     return (struct grid){c->answer.blocks[0], c->answer.launches[0]};
 }
 
-// The same, and whether there is memory for it: who writes to all of an array on the host needs that
-// of the largest ones.
+// The same, and whether there is memory for it: who writes to all of an array on the host needs
+// that of the largest ones.
 static bool has_grid_at(struct check* c, reached_fn reached, const void* problem, int64_t size,
                         struct grid* grid) {
     c->may_fill = true;
