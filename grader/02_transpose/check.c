@@ -208,9 +208,11 @@ static bool last_column_reached(struct check* c, const void* unused, int64_t col
 // More tiles of 64 than a fixed grid has blocks: they take one after another.
 enum { MANY_TILES = 64 * (REACH_WHOLE + 4) };
 
-// 1 to 31 beyond whole tiles of 32, 64 and 128.
+// 2 to 31 beyond whole tiles of 32, 64 and 128; 2 to 7 beyond those of 8. A single row, or column,
+// may be what a tile leaves over, or the last one that a bound forgets.
 static int64_t ragged(struct check* c, int64_t whole) {
-    return whole + check_pick(c, 1, 31);
+    int64_t pick = check_pick(c, 0, 23);
+    return whole + 8 * (pick / 6) + 2 + pick % 6;
 }
 
 static void any_rows(struct check* c) {

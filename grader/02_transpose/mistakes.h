@@ -138,10 +138,12 @@ static bool is_tail(const struct matrices* m, int64_t T) {
     return is_cut(m, rows, cols) || is_cut(m, rows, m->cols) || is_cut(m, m->rows, cols);
 }
 
-// The last row or column alone. If it is all that a tile of T leaves over, it may be a tail.
+// The last row or column alone. If it is all that a tile leaves over, of any size, so that it is
+// all that the smallest one leaves, it may be a tail.
 static bool is_last(const struct matrices* m, int64_t T) {
-    return (m->rows % T != 1 && is_cut(m, m->rows - 1, m->cols)) ||
-           (m->cols % T != 1 && is_cut(m, m->rows, m->cols - 1));
+    (void)T;
+    return (m->rows % tiles[0] != 1 && is_cut(m, m->rows - 1, m->cols)) ||
+           (m->cols % tiles[0] != 1 && is_cut(m, m->rows, m->cols - 1));
 }
 
 // 1 if the whole tile is right, 0 if nothing in it was written, -1 else.

@@ -123,8 +123,8 @@ static void strided(struct check* c) {
     run(c, &b);
 }
 
-// Rows of -1 and -2, -2 and -3, -3 and -4; one row of nothing but -inf, and one row of -inf except
-// for one element.
+// Rows of -1 and -2, -2 and -3, -3 and -4; one row of nothing but -inf, one row of -inf except for
+// one element, and one that begins with one -inf.
 static void negative(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, COLS / 2);
     batch_begin(&b, "negative");
@@ -136,6 +136,7 @@ static void negative(struct check* c) {
         batch_row(&b, 2)[j] = -INFINITY;
         if (j != shown) batch_row(&b, 5)[j] = -INFINITY;
     }
+    batch_row(&b, 6)[0] = -INFINITY;
     run(c, &b);
 }
 

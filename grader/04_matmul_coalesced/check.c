@@ -304,14 +304,15 @@ static void shared_memory(struct check* c) {
     ask_and_free(c, "shared memory", g, CAUSE_shared_unit);
 }
 
-// What limits the blocks are threads, registers, and shared memory.
+// What limits the blocks are threads, registers, and shared memory. Of the registers nothing is
+// left over: a warp of each block is in each of the four partitions, and takes whole units.
 static void whole_and_partial_waves(struct check* c) {
     struct grids* g = new_grids(c);
     struct known_card card;
     for (int i = 0; card_at(c, i, &card); i++) {
         const struct grid kinds[] = {
             {card, 256, 0, 0, 0},
-            {card, 96, 128, 0, 0},
+            {card, 128, 128, 0, 0},
             {card, 64, 0, (int64_t)card.shared_block / 3, 0},
             {card, 1024, 0, 0, 0},
         };

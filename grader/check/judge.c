@@ -219,6 +219,13 @@ static bool is_of_nothing(enum cause cause) {
            cause == CAUSE_masked_row;
 }
 
+// Was it the copy to the host that read what nobody has written? It reads all that is missing: what
+// is, and so why, says the picture.
+static bool is_of_copy(const struct tensor* t, const struct finding* finding) {
+    return t->state->on_host && finding->cause == CAUSE_uninitialised &&
+           strstr(finding->text, "uninitialised: cudaMemcpy");
+}
+
 // A mistake that the lesson knows.
 static enum cause mistake(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect suspect = {.tensor = t, .budget = budget, .problem = c->description};
@@ -228,8 +235,8 @@ static enum cause mistake(struct check* c, const struct tensor* t, struct budget
     return cause;
 }
 
-// Was the first call right, and would this one, of other sizes or elsewhere, be right as the only
-// one? Then it was made with what the first has left.
+// Was the first call right, and would this one, of other sizes or elsewhere, be right if it were
+// the only one? Then it was made with what the first has left.
 static bool is_of_before(struct check* c, const struct tensor* t, struct budget budget,
                          bool nothing) {
     return c->round > 0 && (c->varied || nothing || arena_is_elsewhere((uint32_t)c->round)) &&
@@ -237,12 +244,13 @@ static bool is_of_before(struct check* c, const struct tensor* t, struct budget 
 }
 
 // The surest sign comes first: a race, with its lines, also one with TMA or wgmma; a wrong index
-// that gives exactly this result; other accesses outside an array, which may give any result; a
-// mistake in the arithmetic; the picture of the errors; any other finding of the instrumented
-// build. A race goes before a mistake, because a missing barrier may give the same result as the
-// mistake: partial sums that never arrive, say. If two threads only write the same element, no
-// barrier is missing: a wrong row length that explains the result exactly says more. *finding is
-// what the instrumented build found, even if a different cause is named.
+// that gives exactly this result; other accesses outside an array, which may give any result; what
+// an earlier call has left; memory without a value; a mistake in the arithmetic; the picture of the
+// errors; any other finding of the instrumented build. A race goes before a mistake, because a
+// missing barrier may give the same result as the mistake: partial sums that never arrive, say. If
+// two threads only write the same element, no barrier is missing: a wrong row length that explains
+// the result exactly says more. *finding is what the instrumented build found, even if a different
+// cause is named.
 static enum cause likely_cause(struct check* c, const struct tensor* t, struct budget budget,
                                const struct comparison* found, bool nothing,
                                struct finding* finding) {
@@ -254,6 +262,13 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     enum cause seen = finding->cause;
     if (seen == CAUSE_race || seen == CAUSE_async_order || seen == CAUSE_swizzle || finding->note)
         return seen;
+    if (!nothing) cause = mistake(c, t, budget);
+    if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
+    // what one thread of many leaves is a part of the sum, too; and where several write to one
+    // place, nobody has written to others, which hold NaN
+    if (seen == CAUSE_race_of_writes && (is_of_parts(cause) || is_of_nothing(cause))) return seen;
+    // where a call before had its arrays stands NaN, as where nobody has written
+    if (is_of_before(c, t, budget, nothing)) return CAUSE_stale_state;
     // on the CPU device a variable without a value is NaN; a NaN fits too many mistakes
     bool unset = c->session->unset && !seen && !nothing;
     if (unset && found->nonfinite) {
@@ -263,24 +278,18 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
         return CAUSE_uninitialised;
     }
     if (!seen && !nothing && finding->unset) {
-        // where a call before had its arrays stands the same NaN, if nobody has written there since
-        if (is_of_before(c, t, budget, nothing)) return CAUSE_stale_state;
         snprintf(finding->text, sizeof finding->text,
                  "a local variable or array is used before it has a value: on the CPU device it "
                  "holds NaN, and that\nNaN has reached an output\n");
         return CAUSE_uninitialised;
     }
-    if (!nothing) cause = mistake(c, t, budget);
     // what nobody wrote is NaN of its own accord; and where most is NaN or missing, that fits too
     // many mistakes
     const int64_t no_numbers = found->nonfinite > 0 ? found->nonfinite + found->never_written : 0;
-    if (seen == CAUSE_uninitialised && (cause == CAUSE_nan_leak || 2 * no_numbers > found->wrong))
+    const bool copied = is_of_copy(t, finding);
+    if (seen == CAUSE_uninitialised && !copied &&
+        (cause == CAUSE_nan_leak || 2 * no_numbers > found->wrong))
         return seen;
-    if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
-    // what one thread of many leaves is a part of the sum, too; and where several write to one
-    // place, nobody has written to others, which hold NaN
-    if (seen == CAUSE_race_of_writes && (is_of_parts(cause) || is_of_nothing(cause))) return seen;
-    if (is_of_before(c, t, budget, nothing)) return CAUSE_stale_state;
     if (nothing) return CAUSE_never_written;
     // an index of few bits leads back to the start, where two blocks meet
     if (!cause && seen == CAUSE_race_of_writes)
@@ -290,7 +299,7 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
                    : seen;
     if (!cause && unset) return CAUSE_uninitialised;
     // a NaN that came from memory which nobody wrote says nothing about the arithmetic
-    if (!cause && seen && found->nonfinite && !t->state->on_host) return seen;
+    if (!cause && seen && found->nonfinite && !copied) return seen;
     if (!cause) cause = diagnose(c, t, budget, found);
     return cause == CAUSE_unknown && seen ? seen : cause;
 }

@@ -62,6 +62,16 @@ static struct grid grid_at(struct check* c, reached_fn reached, const void* prob
     return (struct grid){c->answer.blocks[0], c->answer.launches[0]};
 }
 
+// The same, and whether there is memory for it: who writes to all of an array on the host needs
+// that of the largest ones.
+static bool has_grid_at(struct check* c, reached_fn reached, const void* problem, int64_t size,
+                        struct grid* grid) {
+    c->may_fill = true;
+    *grid = grid_at(c, reached, problem, size);
+    c->may_fill = false;
+    return !c->unfinished;
+}
+
 int64_t check_blocks_at(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     return grid_at(c, reached, problem, size).blocks;
 }
@@ -180,7 +190,9 @@ void check_reaches(struct check* c, int64_t size, reached_fn reached, const void
     if (is_huge(size) && (!check_can_be_huge() || goes_by_the_host(c, reached, problem) ||
                           launches_grow(c, reached, problem)))
         size = LARGE;
-    const struct grid grid = grid_at(c, reached, problem, size);
+    struct grid grid;
+    if (!has_grid_at(c, reached, problem, size, &grid))
+        size = LARGE, grid = grid_at(c, reached, problem, size);
     const int64_t blocks = grid.blocks, lost = size - (1LL << 32);
     if (lost > 0 && blocks == check_blocks_at(c, reached, problem, lost) &&
         blocks < check_blocks_at(c, reached, problem, BELOW_32_BITS))

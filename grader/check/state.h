@@ -108,6 +108,7 @@ struct check {
     bool far;                         // an array of the case is
     bool huge;                        // of an array the case has the ends alone
     bool beyond;                      // a case of few blocks may crash, or not end: reach.c
+    bool may_fill;                    // ... may need more memory than there is
     bool unfinished;                  // such a case took too long, or too much memory
     bool crashed;                     // or ended with an access outside of arrays
     bool counting, all_blocks;        // cases of few blocks run no kernel, or all blocks: reach.c

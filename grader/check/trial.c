@@ -311,8 +311,9 @@ static void judge_end(struct check* c, const struct wall_result* r) {
     c->answer = arena_answer(&c->arena);
     if (failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
-    c->unfinished = c->beyond && (r->end == WALL_TIMEOUT || r->end == WALL_MEMORY ||
-                                  strcmp(c->answer.kind, "endless_loop") == 0);
+    c->unfinished =
+        ((c->beyond || c->may_fill) && r->end == WALL_MEMORY) ||
+        (c->beyond && (r->end == WALL_TIMEOUT || strcmp(c->answer.kind, "endless_loop") == 0));
     c->crashed = c->beyond && !c->unfinished && (c->answer.kind[0] || r->end == WALL_SIGNALED);
     if (c->unfinished || c->crashed) return;
     judge_death_of_refused(c, r, text);
