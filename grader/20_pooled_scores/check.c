@@ -207,8 +207,8 @@ static void strides(struct check* c) {
     }
     p.H = 2;
     judge(p, ONE_BATCH, "", JUDGE_O);
-    // A second block of queries, and a second tile of keys.
-    p.N_q = 136;
+    // A second block of queries, a whole one, and a second tile of keys.
+    p.N_q = 256;
     p.N_k = 80;
     if (check_can_be_far(c)) judge(p, FAR, "", JUDGE_O);
 }
