@@ -207,8 +207,8 @@ static void strides(struct check* c) {
     }
     p.H = 2;
     judge(p, ONE_BATCH, "", JUDGE_O);
-    // A second block of queries, and a second tile of keys.
-    p.N_q = 136;
+    // A second block of queries, a whole one, and a second tile of keys.
+    p.N_q = 256;
     p.N_k = 80;
     if (check_can_be_far(c)) judge(p, FAR, "", JUDGE_O);
 }
@@ -343,9 +343,9 @@ static void safe(struct check* c) {
     // The largest block.
     struct pooling large = {.pool = 64};
     judge(with_d(sizes(c, 100, 150, false, &large), 128), PACKED, "", JUDGE_O);
-    // Pools of queries that see nothing: copies for nobody.
+    // Blocks of queries that see nothing, 6 of 128, and no other such query: copies for nobody.
     struct pooling small = {.pool = 8};
-    judge(sizes(c, 800, 40, true, &small), PACKED, "", JUDGE_O);
+    judge(sizes(c, 768 + 40, 40, true, &small), PACKED, "", JUDGE_O);
 }
 
 // The bytes of K and V that a case reads: all but Q in both passes, and LSE in each of the four

@@ -204,7 +204,7 @@ void mask_declare(struct problem* p) {
     struct block_mask all = block_mask_of(NULL, p->H, p->N_q, p->N_k);
     p->mask = check_input(p->check, "mask", U8, SHAPE(p->B, p->H, all.T_q, all.T_k));
     if (p->mask) check_begin_later(p->mask, p->later >> ARRAYS & 1);
-    if (p->mask) mask_set(p, "1");
+    if (p->mask) mask_set(p, "1"), check_in_all_rounds(p->check, p->mask);
 }
 
 // An active block may hold anything but 0.

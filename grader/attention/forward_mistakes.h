@@ -159,7 +159,8 @@ enum cause explain_forward_blocks(const struct suspect* s);
 // the inputs are those of an earlier call.
 enum cause explain_forward_places(const struct suspect* s);
 
-// True if every LSE is -infinity and O has no number but 0: the kernel saw no key at all.
+// True if every LSE is -infinity and O has no number but 0, though some query sees a key: the
+// kernel saw none at all.
 bool saw_nothing(const struct problem* p);
 
 // All wrong elements are in rows that see no key.

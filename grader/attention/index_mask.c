@@ -342,6 +342,7 @@ void index_declare(struct problem* p) {
         m->cu_seqlens = check_input(c, "cu_seqlens", I32, SHAPE(p->B, m->documents + 1));
     for (int64_t e = 0; m->cu_seqlens && e < m->cu_seqlens->count; e++)  // one, of all keys
         m->cu_seqlens->value[e] = e % (m->documents + 1) ? (double)p->N_k : 0;
+    if (m->cu_seqlens) check_in_all_rounds(c, m->cu_seqlens);
 }
 
 void index_name(const struct index_mask* m, char text[INDEX_TEXT]) {

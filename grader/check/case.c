@@ -181,6 +181,13 @@ void check_rounds(struct check* c, int rounds) {
     c->rounds = rounds;
 }
 
+void check_in_all_rounds(struct check* c, const struct tensor* t) {
+    for (int r = 0; r < c->rounds; r++)
+        if (r != c->round)
+            memcpy(t->state->value + t->state->per_round * r, t->value,
+                   (size_t)t->count * sizeof *t->value);
+}
+
 void check_round(struct check* c, int round) {
     c->round = round;
     for (int i = 0; i < c->tensor_count; i++) select_round(c, &c->tensor[i]);

@@ -67,6 +67,9 @@ void check_case(struct check* c, const char* format, ...) __attribute__((format(
 void check_rounds(struct check* c, int rounds);
 void check_round(struct check* c, int round);
 
+// What t, an input, holds in the round that is selected, it holds in all rounds.
+void check_in_all_rounds(struct check* c, const struct tensor* t);
+
 // Arguments, by the names call.c asks for. A tensor starts as zeros; an empty one (a 0 in its
 // shape) is legal. check_null() passes NULL for a tensor that is not declared.
 void check_int(struct check* c, const char* name, int64_t value);

@@ -105,6 +105,16 @@ static bool reached_beyond(struct check* c, reached_fn reached, const void* prob
     return c->unfinished || (right && !c->crashed);
 }
 
+// The same of a size that every index can hold, with all the time there is. What is not done then
+// has shown nothing: it says of no larger size that this one alone is wrong.
+static bool reached_small(struct check* c, reached_fn reached, const void* problem, int64_t size) {
+    const double moment = c->moment;
+    c->moment = 0;
+    const bool right = reached_beyond(c, reached, problem, size) && !c->unfinished;
+    c->moment = moment;
+    return right;
+}
+
 // A grid of so many blocks takes `whole` rows without going on; of twice as many the last are not
 // right. With few blocks it is not known whether others would have come to them: all run.
 static void judge_capped(struct check* c, reached_fn reached, const void* problem, int64_t blocks,
@@ -149,9 +159,9 @@ static void judge_huge(struct check* c, reached_fn reached, const void* problem,
     const int64_t aligned = (size - beyond[0]) / 512 * 512 + size % 8;
     for (int i = 0; i < 4; i++) {
         const int64_t huge = aligned + beyond[i], small = fewer + huge % fewer;
-        if (i == 0 && !reached_beyond(c, reached, problem, small)) return;
+        if (i == 0 && !reached_small(c, reached, problem, small)) return;
         const bool right = reached_beyond(c, reached, problem, huge);
-        if (right || (i > 0 && !reached_beyond(c, reached, problem, small))) return;
+        if (right || (i > 0 && !reached_small(c, reached, problem, small))) return;
     }
     fail_beyond(c, cause, fewer, size);
 }
@@ -173,21 +183,21 @@ static bool launches_grow(struct check* c, reached_fn reached, const void* probl
     return grid_at(c, reached, problem, MANY).launches > grid_at(c, reached, problem, FEW).launches;
 }
 
-// Did the launcher copy large arrays? Of a copy of the largest ones the ends alone are made, which
-// may be less than what a last block reads.
+// Who sends arrays by way of memory of the host's would need all of the largest ones there. And who
+// copies one on the device gets its ends: of so much no more is copied.
 static bool has_copied(const struct check* c) {
-    return c->answer.traffic[0].copied_bytes >= BELOW_32_BITS;
+    return c->answer.mapped[0] >= BELOW_32_BITS ||
+           c->answer.traffic[0].copied_bytes >= BELOW_32_BITS;
 }
 
-// Who sends arrays by way of memory of the host's would need all of the largest ones there.
-static bool goes_by_the_host(struct check* c, reached_fn reached, const void* problem) {
+static bool copies_arrays(struct check* c, reached_fn reached, const void* problem) {
     (void)grid_at(c, reached, problem, BELOW_32_BITS);
-    return c->answer.mapped[0] >= BELOW_32_BITS;
+    return has_copied(c);
 }
 
 void check_reaches(struct check* c, int64_t size, reached_fn reached, const void* problem) {
     enum { LARGE = 65600 };
-    if (is_huge(size) && (!check_can_be_huge() || goes_by_the_host(c, reached, problem) ||
+    if (is_huge(size) && (!check_can_be_huge() || copies_arrays(c, reached, problem) ||
                           launches_grow(c, reached, problem)))
         size = LARGE;
     struct grid grid;
@@ -205,7 +215,7 @@ void check_reaches(struct check* c, int64_t size, reached_fn reached, const void
 
 void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, const void* problem) {
     enum { BEFORE = 1 << 16 };  // more than any tile has
-    if (!check_can_be_huge() || goes_by_the_host(c, reached, problem) ||
+    if (!check_can_be_huge() || copies_arrays(c, reached, problem) ||
         launches_grow(c, reached, problem))
         return;
     const int64_t before = check_blocks_at(c, reached, problem, size - BEFORE);
@@ -237,9 +247,9 @@ static void judge_ends(struct check* c, int64_t size, int64_t fewer, reached_fn 
                        const void* problem, enum cause cause) {
     if (!check_can_be_huge()) return;
     const struct grid half = grid_at(c, reached, problem, size / 2);
-    const bool by_copies = c->answer.mapped[0] >= BELOW_32_BITS || has_copied(c);
+    const bool copies = has_copied(c);
     const struct grid whole = grid_at(c, reached, problem, size);
-    if (by_copies || whole.launches != half.launches) return;
+    if (copies || whole.launches != half.launches) return;
     if (whole.blocks < half.blocks) fail_beyond(c, cause, size / 2, size);
     if (10 * whole.blocks < 19 * half.blocks) {  // one of several grids may have wrapped
         const struct grid few = grid_at(c, reached, problem, fewer);
@@ -263,7 +273,7 @@ void check_last_indexes(struct check* c, int64_t size, double moment, reached_fn
                         const void* problem) {
     enum { BEFORE = 1 << 12 };  // more than any tile has
     const int64_t before = size - BEFORE;
-    if (!check_can_be_huge() || goes_by_the_host(c, reached, problem)) return;
+    if (!check_can_be_huge() || copies_arrays(c, reached, problem)) return;
     c->moment = moment;
     if (!reached_beyond(c, reached, problem, size) && reached_beyond(c, reached, problem, before) &&
         !reached_beyond(c, reached, problem, size))
@@ -274,7 +284,7 @@ void check_last_indexes(struct check* c, int64_t size, double moment, reached_fn
 void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                          const void* problem) {
     const double moment = 0.5;  // CPU seconds: for a few tiles. Who walks over all takes hours
-    if (!check_can_be_huge() || goes_by_the_host(c, reached, problem)) return;
+    if (!check_can_be_huge() || copies_arrays(c, reached, problem)) return;
     c->moment = moment;
     if (!reached_beyond(c, reached, problem, size))
         judge_huge(c, reached, problem, size, fewer, CAUSE_wrapped_index);

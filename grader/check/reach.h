@@ -40,8 +40,8 @@ void check_reaches_limit(struct check* c, int64_t size,
 // is that large: `size` rows or columns make them so; `fewer`, a power of two, and up to twice as
 // many do not. The item fails as wrapped_index if the last results are right with so many, and with
 // `size` they are not. Call it after cases of small sizes. Not judged are a launcher that passes
-// on the host's memory, a grid that does not grow, and a kernel that does not come to an end: its
-// blocks walk over what the size makes long.
+// on the host's memory or copies what is large, a grid that does not grow, and a kernel that does
+// not come to an end, with `size` or with `fewer`: its blocks walk over what the size makes long.
 void check_indexes(struct check* c, int64_t size, int64_t fewer,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),
                    const void* problem);

@@ -277,11 +277,15 @@ static void copy_far(uint32_t i, unsigned char* here, enum cudaMemcpyKind direct
 static void make_ends(uint32_t i) {
 #ifdef CPU_DEVICE
     const struct arena_tensor* t = &layout->tensor[i];
+    const size_t bytes = t->ends * t->pitch;
     cudev_run_few(CUDEV_ALL_BLOCKS, 1);  // so the memory is taken where it is used
-    must(cudaMalloc((void**)&far[i], t->ends * t->pitch), "making room for the case");
+    must(cudaMalloc((void**)&far[i], bytes), "making room for the case");
+    // What the case does not have of an array is 0, be the array large or small: a mask or a list
+    // there makes no work.
+    if (!cudev_only_ends(bytes)) must(cudaMemset(far[i], 0, bytes), "clearing what is not shown");
     cudev_run_few(CUDEV_ALL_BLOCKS, 0);
     device[i] = far[i] + arena_before(t);
-    cudev_name_allocation(far[i], t->ends * t->pitch, t->name);
+    cudev_name_allocation(far[i], bytes, t->name);
 #endif
     if (!far[i]) give_up("unsupported", "an array so large does not fit into the address space");
 }
