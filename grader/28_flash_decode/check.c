@@ -59,10 +59,10 @@ static void lengths_differ(struct check* c) {
     decode_case(with_lengths(decode_of(c, 4, 16), 8, of_eight), "", JUDGE_O);
 }
 
-// Two sequences, two key heads of each, and of a group of 20 two tiles of rows have their parts at
-// a time, if blocks begin in another order.
+// Two sequences of one length, two key heads of each, and of a group of 20 two tiles of rows have
+// their parts at a time, if blocks begin in another order.
 static void mixed_blocks(struct check* c) {
-    const int64_t lengths[] = {pages(c, 30, 40), pages(c, 30, 40)};
+    const int64_t length = pages(c, 30, 40), lengths[] = {length, length};
     struct decode p = with_lengths(with_key_heads(decode_of(c, 20, 16), 2), 2, lengths);
     decode_case(p, "", JUDGE_O);
     p.is_mixed = true;
@@ -391,20 +391,21 @@ static void decode_case_on(struct decode p, const char* id, int judged) {
     decode_judge(&p, judged);
 }
 
-// Behind the end the table names no pages, or ends; the last page is not full. Of eight queries the
+// Behind the end the table names no pages, or ends, always in the middle of 32 keys: whoever takes
+// tiles of so many for full asks for a page more. The last page is not full. Of four queries the
 // first do not see the last tile, of 16 keys or 32, nor all of the one before. 64 heads with room
 // for hundreds of pages: the workspace has 32 parts for each. And so many heads that keys need not
 // be split: every block has a long way.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    struct decode p = with_queries(decode_of(c, 2, 32 * check_pick(c, 20, 25) + 3), 8);
+    struct decode p = with_queries(decode_of(c, 4, 32 * check_pick(c, 20, 25) + 1), 4);
     p.nowhere = p.zero_tail = true;
     decode_case(p, "", JUDGE_O);
-    p = decode_of(c, 4, 16 * check_pick(c, 20, 40) + check_pick(c, 1, 15));
+    p = decode_of(c, 4, 32 * check_pick(c, 10, 20) + check_pick(c, 1, 15));
     p.max_pages = CEIL_DIV(p.length[0], 16);
     p.zero_tail = true;
     decode_case(p, ", a table without more", JUDGE_O);
-    const int64_t length = pages(c, 10, 20), lengths[] = {length, length};
+    const int64_t length = 32 * check_pick(c, 5, 10) + 16, lengths[] = {length, length};
     p = with_lengths(decode_of(c, 2, 16), 2, lengths);
     const int64_t used = pages_used(&p, 0);
     p.max_pages = used + check_pick(c, 2, 5);

@@ -165,6 +165,28 @@ static const struct hypothesis of_places[] = {
     {0},
 };
 
+// A key more or less among many leaves little in O. LSE is asked as well, where it shows.
+static const struct budget of_LSE = {.max = 1e-4};
+
+// Does a view give this LSE, and an O that may be this one?
+static enum cause explain_by_LSE(const struct suspect* s) {
+    const struct decode* p = s->problem;
+    struct suspect by_LSE = *s, by_O = *s;
+    by_LSE.tensor = p->LSE, by_LSE.budget = of_LSE;
+    by_O.tensor = p->O;
+    double* guess = check_allocate(p->check, p->O->count + p->LSE->count, sizeof *guess);
+    enum cause cause = CAUSE_NONE;
+    for (const struct hypothesis* h = of_places; h->make && s->tensor == p->O && !cause; h++)
+        for (int variant = 0; variant < h->variants && !cause; variant++)
+            if (h->make(&by_LSE, h, variant, guess) &&
+                hypothesis_fit(p->LSE, guess, of_LSE, s->slack) == FIT_SHOWN &&
+                h->make(&by_O, h, variant, guess) &&
+                hypothesis_fit(p->O, guess, s->budget, s->slack) != FIT_NONE)
+                cause = h->cause;
+    free(guess);
+    return cause;
+}
+
 // ---- parts that are put together wrongly ---------------------------------------------------
 
 // The state of the online softmax over some keys of a row: of 16 keys each, made once.
@@ -386,10 +408,8 @@ static void attend_packed(const struct decode* p, int64_t b, int64_t tile, bool 
     sequence_free(&s);
 }
 
-// A key of zeros among many leaves little in O: LSE is asked as well, where it shows.
 static enum cause explain_packed(const struct suspect* s) {
     const double MOST_WORK = 2e7;  // multiplications; more take too long
-    const struct budget of_LSE = {.max = 1e-4};
     const struct decode* p = s->problem;
     double* O = check_allocate(p->check, p->O->count, sizeof *O);
     double *LSE = check_allocate(p->check, p->LSE->count, sizeof *LSE), work = 0;
@@ -474,6 +494,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (t == p->tickets) return CAUSE_ticket_kept;
     enum cause cause = explain_nothing(p);
     if (!cause) cause = explain_packed(&s);
+    if (!cause) cause = explain_by_LSE(&s);
     if (!cause) cause = hypothesis_search(&s, of_places);
     if (!cause) cause = explain_NaN(&s);
     for (int64_t b = 0; b < p->B && !cause; b++)

@@ -35,13 +35,15 @@ void multiply_reals(struct check* c, const struct matmul* of);
 // Whole numbers times a power of two, which changes no digit: rows of A far above and rows far
 // below what fp16 can hold (2^-24 to 2^16). float and bf16 hold 2^-126 to 2^127, and with fewer
 // bits what is smaller: every third row is of the smallest numbers that the type has. Once with
-// whole tiles, once with one less of each size, for which a launcher may have another kernel.
+// whole tiles, once with one less of each size, for which a launcher may have another kernel; of K
+// only where rows need not be aligned.
 void multiply_range(struct check* c, const struct matmul* of);
 
 // Two rows of A and two columns of B hold a NaN or an infinity; the other rows and columns of C
 // must know nothing of it. All else is positive, so that infinity times anything is infinity; A's
 // is -infinity. A's NaN stands among the first `among` elements of a row. So does A's infinity;
-// with at_end the infinity is a row's last element.
+// with at_end the infinity is a row's last element. Of a row of A that is longer than 128 only 64
+// numbers at both ends are not 0.
 void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, int64_t among,
                          bool at_end);
 
