@@ -400,9 +400,9 @@ static enum cause explain_walk(const struct suspect* s) {
     return cause;
 }
 
-// No element of O is wrong by itself, but all are too large by the same share, less than half a step
-// of e4m3: weights that are alike were all rounded up, and l has them as they were. What cuts off
-// makes nothing larger.
+// No element of O is wrong by itself, but all are too large by the same share, less than half a
+// step of e4m3: weights that are alike were all rounded up, and l has them as they were. What cuts
+// off makes nothing larger.
 static bool are_weights_rounded_alike(const struct suspect* s) {
     const double least = 0.002, most = 0x1p-4, rounding = 0.02;  // rounding: what bf16 leaves
     const struct tensor* t = s->tensor;
