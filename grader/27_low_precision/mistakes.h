@@ -252,6 +252,7 @@ enum walk_flaw {
     LAST_PV_LOST,      // the last block's product with V is left out
     P_ONCE,            // P is at most 1 when it is rounded
     P_TO_16,           // it is up to 2^4
+    P_TO_2,            // up to 2: with room of 2^3 above the largest weight so far
     M_WITHOUT_V,       // m is the maximum of scores alone
     P_TOO_LARGE,       // it is up to 2^10, and 448 stands for what is larger
     L_OF_PV,           // l sums P times the scale of V
@@ -261,14 +262,14 @@ enum walk_flaw {
 };
 
 static const enum cause causes_of_walk[WALK_FLAWS] = {
-    [KEYS_IN_ORDER] = CAUSE_fragment_order,  [ROWS_MIXED] = CAUSE_fragment_order,
-    [WORDS_SWAPPED] = CAUSE_fragment_order,  [O_KEPT] = CAUSE_no_rescale_O,
-    [O_KEPT_IN_SECOND] = CAUSE_no_rescale_O, [L_KEPT] = CAUSE_no_rescale,
-    [V_OF_NEXT] = CAUSE_tile_skipped,        [LAST_PV_LOST] = CAUSE_tile_skipped,
-    [P_ONCE] = CAUSE_low_precision,          [P_TO_16] = CAUSE_low_precision,
-    [M_WITHOUT_V] = CAUSE_weight_factor,     [P_TOO_LARGE] = CAUSE_saturation,
-    [L_OF_PV] = CAUSE_scale_of_block,        [L_WITHOUT_FACTOR] = CAUSE_weight_factor,
-    [LSE_WITH_FACTOR] = CAUSE_weight_factor,
+    [KEYS_IN_ORDER] = CAUSE_fragment_order,   [ROWS_MIXED] = CAUSE_fragment_order,
+    [WORDS_SWAPPED] = CAUSE_fragment_order,   [O_KEPT] = CAUSE_no_rescale_O,
+    [O_KEPT_IN_SECOND] = CAUSE_no_rescale_O,  [L_KEPT] = CAUSE_no_rescale,
+    [V_OF_NEXT] = CAUSE_tile_skipped,         [LAST_PV_LOST] = CAUSE_tile_skipped,
+    [P_ONCE] = CAUSE_low_precision,           [P_TO_16] = CAUSE_low_precision,
+    [P_TO_2] = CAUSE_low_precision,           [M_WITHOUT_V] = CAUSE_weight_factor,
+    [P_TOO_LARGE] = CAUSE_saturation,         [L_OF_PV] = CAUSE_scale_of_block,
+    [L_WITHOUT_FACTOR] = CAUSE_weight_factor, [LSE_WITH_FACTOR] = CAUSE_weight_factor,
 };
 
 // Where the A of a product, of 16 rows and 32 keys, has the weight of its row and k from: sets the
@@ -295,6 +296,7 @@ struct walked {
 static double rounded_weight(enum walk_flaw flaw, const struct numbers* n, double P) {
     if (flaw == P_ONCE) return few_bits_round(&E4M3, n, P / 256);
     if (flaw == P_TO_16) return few_bits_round(&E4M3, n, P / 16) * 16;
+    if (flaw == P_TO_2) return few_bits_round(&E4M3, n, P / 128) * 128;
     if (flaw == P_TOO_LARGE) return few_bits_round(&E4M3, n, P * 4);
     return few_bits_round(&E4M3, n, P);
 }
