@@ -19,7 +19,7 @@ static void judge_tickets(struct check* c) {
 
 // ---- a walk from the last block of keys to the first, in which plain rounds have no maximum
 
-enum { WALK_K = 128, WALK_ROWS = 64, WALK_Q = 128 };
+enum { WALK_K = 128, WALK_ROWS = 64, WALK_Q = 128, WARP_ROWS = 16 };
 
 struct lazy {
     enum {
@@ -42,6 +42,12 @@ struct lazy {
 
 static const double LARGEST_SUM = 4096;
 
+// What a warp's rows have in the end; behind the last query there is none.
+struct warp {
+    double m[WARP_ROWS], l[WARP_ROWS], O[WARP_ROWS][MAX_HEAD];
+    double first_P[WARP_ROWS][WALK_K];
+};
+
 // S_ij as it is computed again. NaN: not known.
 static double score_again(const struct problem* p, int flaw, int64_t b, int64_t h, int64_t i,
                           int64_t j) {
@@ -54,57 +60,102 @@ static double score_again(const struct problem* p, int flaw, int64_t b, int64_t 
     return p->scale * dot(p, row_of(p, ARRAY_Q, b, h, i), K->tensor->value + at);
 }
 
-// Row i as the kernel makes it. Keys of a block that it does not see weigh nothing.
-static bool row_of_lazy(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
-                        double* O, double* LSE) {
-    const int flaw = ((const struct lazy*)how)->flaw;
-    const int64_t tile_end = i / WALK_Q * WALK_Q + WALK_Q - 1, seen = keys_seen(p, i);
+// Is the sum of some lane, which has 2 of every 8 keys of a row, too large for the row's m?
+static bool is_outgrown_row(const double S[WALK_K], double m) {
+    double sum[4] = {0};
+    for (int64_t n = 0; n < WALK_K; n++)
+        if (S[n] > -INFINITY) sum[n % 8 / 2] += exp(S[n] - m);
+    for (int lane = 0; lane < 4; lane++)
+        if (!(sum[lane] < LARGEST_SUM)) return true;
+    return false;
+}
+
+// Row r in a round: block j of keys, with the scores S.
+static void round_of_row(const struct problem* p, int flaw, int64_t b, int64_t h, int64_t j, int r,
+                         const double S[WALK_K], bool is_first, bool masked, bool again,
+                         struct warp* w) {
+    double alpha = 1, largest = w->m[r], P[WALK_K], sum = 0;
+    for (int64_t n = 0; n < WALK_K; n++) largest = fmax(largest, S[n]);
+    if (is_first || again || (masked && flaw != MASKED_M_KEPT)) {
+        alpha = largest > -INFINITY ? exp(w->m[r] - largest) : 1;
+        w->m[r] = largest;
+    }
+    if (!(masked && flaw == MASKED_L_KEPT) && !(again && flaw == AGAIN_L_KEPT)) w->l[r] *= alpha;
+    bool O_kept = (masked && flaw == MASKED_O_KEPT) || (again && flaw == AGAIN_O_KEPT);
+    for (int64_t x = 0; x < p->d && !O_kept; x++) w->O[r][x] *= alpha;
+    for (int64_t n = 0; n < WALK_K; n++) {
+        P[n] = S[n] > -INFINITY ? exp(S[n] - w->m[r]) : 0;
+        sum += P[n];
+        if (is_first) w->first_P[r][n] = P[n];
+    }
+    bool added = is_first || (flaw != SUM_OF_FIRST && !(flaw == SUM_OF_MASKED && !masked));
+    if (added) w->l[r] += sum;
+    if (flaw == LAST_PV_LOST && j == 0) return;
+    for (int64_t n = 0; n < WALK_K; n++) {
+        const int64_t key = (flaw == V_OF_NEXT && j > 0 ? j - 1 : j) * WALK_K + n;
+        const double weight = flaw == FIRST_PV_TWICE ? w->first_P[r][n] : P[n];
+        if (key >= p->N_k || weight == 0) continue;
+        const double* v = row_of(p, ARRAY_V, b, h, key);
+        for (int64_t x = 0; x < p->d; x++) w->O[r][x] += weight * v[x];
+    }
+}
+
+// The warp whose first row is i0. Keys of a block that a row does not see weigh nothing. Scores are
+// computed again for all its rows if one of them asks for it. False: not known.
+static bool walk_warp(const struct problem* p, int flaw, int64_t b, int64_t h, int64_t i0,
+                      struct warp* w) {
+    const int64_t tile_end = i0 / WALK_Q * WALK_Q + WALK_Q - 1;
     const int64_t last = keys_seen(p, tile_end < p->N_q ? tile_end : p->N_q - 1) - 1;
-    const int64_t whole = (keys_seen(p, i / WALK_ROWS * WALK_ROWS) - 1) / WALK_K;
-    double m = -INFINITY, l = 0, first_P[WALK_K] = {0};
-    for (int64_t x = 0; x < p->d; x++) O[x] = 0;
+    const int64_t whole = (keys_seen(p, i0 / WALK_ROWS * WALK_ROWS) - 1) / WALK_K;
+    const int rows = (int)(p->N_q - i0 < WARP_ROWS ? p->N_q - i0 : WARP_ROWS);
+    memset(w, 0, sizeof *w);
+    for (int r = 0; r < rows; r++) w->m[r] = -INFINITY;
     for (int64_t j = last / WALK_K; last >= 0 && j >= 0; j--) {
         const bool is_first = j == last / WALK_K, masked = j >= whole && !is_first;
-        double S[WALK_K], P[WALK_K], largest = m, sum = 0;
-        for (int64_t n = 0; n < WALK_K; n++) {
-            const int64_t key = j * WALK_K + n;
-            S[n] = key < seen && key < p->N_k ? score(p, b, h, i, key) : -INFINITY;
-            largest = fmax(largest, S[n]);
+        double S[WARP_ROWS][WALK_K];
+        bool again = false;
+        for (int r = 0; r < rows; r++) {
+            for (int64_t n = 0; n < WALK_K; n++) {
+                const int64_t key = j * WALK_K + n;
+                bool seen = key < keys_seen(p, i0 + r) && key < p->N_k;
+                S[r][n] = seen ? score(p, b, h, i0 + r, key) : -INFINITY;
+            }
+            again |= !is_first && !masked && is_outgrown_row(S[r], w->m[r]);
         }
-        for (int64_t n = 0; n < WALK_K; n++) sum += S[n] > -INFINITY ? exp(S[n] - m) : 0;
-        const bool again = !is_first && !masked && !(sum < LARGEST_SUM);
-        for (int64_t n = 0; n < WALK_K && again && flaw >= AGAIN_OF_HEAD; n++) {
-            S[n] = score_again(p, flaw, b, h, i, j * WALK_K + n);
-            if (isnan(S[n])) return false;
-            largest = n == 0 ? fmax(m, S[n]) : fmax(largest, S[n]);
-        }
-        double alpha = 1;
-        if (is_first || again || (masked && flaw != MASKED_M_KEPT)) {
-            alpha = largest > -INFINITY ? exp(m - largest) : 1;
-            m = largest;
-        }
-        if (!(masked && flaw == MASKED_L_KEPT) && !(again && flaw == AGAIN_L_KEPT)) l *= alpha;
-        bool O_kept = (masked && flaw == MASKED_O_KEPT) || (again && flaw == AGAIN_O_KEPT);
-        for (int64_t x = 0; x < p->d && !O_kept; x++) O[x] *= alpha;
-        sum = 0;
-        for (int64_t n = 0; n < WALK_K; n++) {
-            P[n] = S[n] > -INFINITY ? exp(S[n] - m) : 0;
-            sum += P[n];
-            if (is_first) first_P[n] = P[n];
-        }
-        bool added = is_first || (flaw != SUM_OF_FIRST && !(flaw == SUM_OF_MASKED && !masked));
-        if (added) l += sum;
-        if (flaw == LAST_PV_LOST && j == 0) continue;
-        for (int64_t n = 0; n < WALK_K; n++) {
-            const int64_t key = (flaw == V_OF_NEXT && j > 0 ? j - 1 : j) * WALK_K + n;
-            const double weight = flaw == FIRST_PV_TWICE ? first_P[n] : P[n];
-            if (key >= p->N_k || weight == 0) continue;
-            const double* v = row_of(p, ARRAY_V, b, h, key);
-            for (int64_t x = 0; x < p->d; x++) O[x] += weight * v[x];
+        for (int r = 0; r < rows; r++) {
+            for (int64_t n = 0; n < WALK_K && again && flaw >= AGAIN_OF_HEAD; n++) {
+                S[r][n] = score_again(p, flaw, b, h, i0 + r, j * WALK_K + n);
+                if (isnan(S[r][n])) return false;
+            }
+            round_of_row(p, flaw, b, h, j, r, S[r], is_first, masked, again, w);
         }
     }
-    for (int64_t x = 0; x < p->d; x++) O[x] = l > 0 ? O[x] / l : 0;
-    *LSE = l > 0 ? m + log(l) : -INFINITY;
+    return true;
+}
+
+static void row_of_warp(const struct problem* p, const struct warp* w, int64_t r, double* O,
+                        double* LSE) {
+    for (int64_t x = 0; x < p->d; x++) O[x] = w->l[r] > 0 ? w->O[r][x] / w->l[r] : 0;
+    *LSE = w->l[r] > 0 ? w->m[r] + log(w->l[r]) : -INFINITY;
+}
+
+static bool row_of_lazy(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
+                        double* O, double* LSE) {
+    struct warp w;
+    if (!walk_warp(p, ((const struct lazy*)how)->flaw, b, h, i / WARP_ROWS * WARP_ROWS, &w))
+        return false;
+    row_of_warp(p, &w, i % WARP_ROWS, O, LSE);
+    return true;
+}
+
+// All rows. False: not known.
+static bool rows_of_lazy(const struct problem* p, int flaw, double* O, double* LSE) {
+    struct warp w;
+    FOR_EACH_QUERY(p, b, h, i) {
+        if (i % WARP_ROWS == 0 && !walk_warp(p, flaw, b, h, i, &w)) return false;
+        row_of_warp(p, &w, i % WARP_ROWS, O + place_in(p, ARRAY_O, b, h, i),
+                    LSE + place_in(p, ARRAY_LSE, b, h, i));
+    }
     return true;
 }
 
@@ -126,10 +177,7 @@ static enum cause explain_lazy(const struct suspect* s) {
         const struct lazy lazy = {flaw};
         if (!forward_rows_fit(s, row_of_lazy, &lazy)) continue;
         for (int64_t e = 0; e < n_O + n_LSE; e++) O[e] = NAN;  // what the kernel does not write
-        bool known = true;
-        FOR_EACH_QUERY(p, b, h, i)
-        known &= row_of_lazy(p, &lazy, b, h, i, O + place_in(p, ARRAY_O, b, h, i),
-                             O + n_O + place_in(p, ARRAY_LSE, b, h, i));
+        bool known = rows_of_lazy(p, flaw, O, O + n_O);
         if (known && is_guess(s, is_O(s) ? O : O + n_O)) cause = causes[flaw];
     }
     free(O);

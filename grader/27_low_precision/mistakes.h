@@ -120,6 +120,8 @@ static enum cause explain_first_call(const struct low* l) {
 
 // ---- scales in the attention -------------------------------------------------------------------
 
+enum { WALK_K = 128, WALK_ROWS = 16, WALK_Q = 128 };
+
 enum other_scale {
     MISSING,
     TWICE,
@@ -156,8 +158,9 @@ static double other_scale(const struct low* l, enum which a, int64_t head, int64
     }
 }
 
-// The values of array a with other scales; to be freed.
-static double* with_other_scales(const struct low* l, enum which a, enum other_scale how) {
+// The values of array a with other scales, but for block `own_of`; to be freed.
+static double* with_other_scales(const struct low* l, enum which a, enum other_scale how,
+                                 int64_t own_of) {
     const struct step s = step_of(l, a);
     const struct tensor* t = l->p.array[a].tensor;
     double* value = check_allocate(l->p.check, t->count + 1, sizeof *value);
@@ -165,32 +168,63 @@ static double* with_other_scales(const struct low* l, enum which a, enum other_s
         const int64_t row = e / s.d, n = row / s.H % s.N, h = row % s.H, b = row / (s.N * s.H);
         const int64_t head = b * s.H + h, T = blocks_of_rows(&s);
         const double own = l->scales[a]->value[l->per_block ? head * T + n / SCALE_BLOCK : 0];
-        value[e] = t->value[e] / own * other_scale(l, a, head, n, how);
+        const bool kept = n / SCALE_BLOCK == own_of;
+        value[e] = t->value[e] / own * (kept ? own : other_scale(l, a, head, n, how));
     }
     return value;
 }
 
-// How far what was found is from what the problem `other`, of the same arrays, has; in parts of how
-// far it is from what is wanted. Of rows all over the output: P is rounded by 2^-4 of itself, and
-// so single rows prove nothing.
-static double distance_to(const struct suspect* s, const struct problem* other) {
+// How far what was found is from what the problem `other`, of the same arrays, has, and from what
+// is wanted. Of rows all over the output: P is rounded by 2^-4 of itself, and so single rows prove
+// nothing.
+struct distance {
+    double off, wrong;
+};
+
+// Adds that of the rows of one tile of queries; all: of all rows.
+static void add_distance(const struct suspect* s, const struct problem* other, int64_t tile,
+                         bool all, struct distance* sum) {
     enum { SAMPLES = 24 };
     const struct problem* p = s->problem;
     const struct tensor* t = s->tensor;
     const enum which a = is_O(s) ? ARRAY_O : ARRAY_LSE;
     const int64_t rows = p->B * p->H * p->N_q, step = rows / SAMPLES + 1;
-    double O[MAX_HEAD], LSE, off = 0, wrong = 0;
+    double O[MAX_HEAD], LSE;
     for (int64_t row = 0; row < rows; row += step) {
         const int64_t i = row % p->N_q, h = row / p->N_q % p->H, b = row / (p->N_q * p->H);
         const int64_t first = place_in(p, a, b, h, i);
+        if (!all && i / WALK_Q != tile) continue;
         forward_reference_row(other, false, b, h, i, O, &LSE);
         for (int64_t x = 0; x < width_of(p, a); x++) {
             if (t->got[first + x] == t->want[first + x]) continue;  // -infinity, too
-            off += fabs(t->got[first + x] - (is_O(s) ? O[x] : LSE));
-            wrong += fabs(t->got[first + x] - t->want[first + x]);
+            sum->off += fabs(t->got[first + x] - (is_O(s) ? O[x] : LSE));
+            sum->wrong += fabs(t->got[first + x] - t->want[first + x]);
         }
     }
-    return wrong > 0 ? off / wrong : INFINITY;
+}
+
+// In parts of how far it is from what is wanted. The walk is from the last block that a tile sees:
+// the scales of the block before are those of the next one, and that block has its own.
+static double distance_with(const struct suspect* s, unsigned set, enum other_scale how) {
+    const struct low* l = s->problem;
+    const struct problem* p = &l->p;
+    const bool by_tiles = p->causal && how == OF_NEXT_BLOCK;
+    struct distance sum = {0, 0};
+    for (int64_t tile = 0; tile < (by_tiles ? CEIL_DIV(p->N_q, WALK_Q) : 1); tile++) {
+        const int64_t last_row = (tile + 1) * WALK_Q < p->N_q ? (tile + 1) * WALK_Q : p->N_q;
+        const int64_t last = by_tiles ? (keys_seen(p, last_row - 1) - 1) / SCALE_BLOCK : -1;
+        struct problem other = *p;
+        struct tensor tensor[3];
+        for (int a = ARRAY_Q; a <= ARRAY_V; a++) {
+            tensor[a] = *p->array[a].tensor;
+            if (set >> a & 1) tensor[a].value = with_other_scales(l, (enum which)a, how, last);
+            other.array[a].tensor = &tensor[a];
+        }
+        add_distance(s, &other, tile, !by_tiles, &sum);
+        for (int a = ARRAY_Q; a <= ARRAY_V; a++)
+            if (set >> a & 1) free(tensor[a].value);
+    }
+    return sum.wrong > 0 ? sum.off / sum.wrong : INFINITY;
 }
 
 static enum cause explain_scales(const struct suspect* s) {
@@ -199,25 +233,12 @@ static enum cause explain_scales(const struct suspect* s) {
     double nearest = INFINITY;
     if (l->p.N_k == 0) return CAUSE_NONE;
     for (size_t n = 0; n < sizeof sets / sizeof sets[0]; n++)
-        for (int how = MISSING; how < OTHERS; how++) {
-            struct problem other = l->p;
-            struct tensor tensor[3];
-            for (int a = ARRAY_Q; a <= ARRAY_V; a++) {
-                tensor[a] = *l->p.array[a].tensor;
-                if (sets[n] >> a & 1)
-                    tensor[a].value = with_other_scales(l, (enum which)a, (enum other_scale)how);
-                other.array[a].tensor = &tensor[a];
-            }
-            nearest = fmin(nearest, distance_to(s, &other));
-            for (int a = ARRAY_Q; a <= ARRAY_V; a++)
-                if (sets[n] >> a & 1) free(tensor[a].value);
-        }
+        for (int how = MISSING; how < OTHERS; how++)
+            nearest = fmin(nearest, distance_with(s, sets[n], (enum other_scale)how));
     return nearest < 0.25 ? CAUSE_scale_of_block : CAUSE_NONE;
 }
 
 // ---- a walk from the last block of keys to the first --------------------------------------------
-
-enum { WALK_K = 128, WALK_ROWS = 16 };
 
 // How a kernel goes wrong in its rounds.
 enum walk_flaw {
@@ -231,6 +252,7 @@ enum walk_flaw {
     LAST_PV_LOST,      // the last block's product with V is left out
     P_ONCE,            // P is at most 1 when it is rounded
     P_TO_16,           // it is up to 2^4
+    P_TO_2,            // up to 2: with room of 2^3 above the largest weight so far
     M_WITHOUT_V,       // m is the maximum of scores alone
     P_TOO_LARGE,       // it is up to 2^10, and 448 stands for what is larger
     L_OF_PV,           // l sums P times the scale of V
@@ -240,14 +262,14 @@ enum walk_flaw {
 };
 
 static const enum cause causes_of_walk[WALK_FLAWS] = {
-    [KEYS_IN_ORDER] = CAUSE_fragment_order,  [ROWS_MIXED] = CAUSE_fragment_order,
-    [WORDS_SWAPPED] = CAUSE_fragment_order,  [O_KEPT] = CAUSE_no_rescale_O,
-    [O_KEPT_IN_SECOND] = CAUSE_no_rescale_O, [L_KEPT] = CAUSE_no_rescale,
-    [V_OF_NEXT] = CAUSE_tile_skipped,        [LAST_PV_LOST] = CAUSE_tile_skipped,
-    [P_ONCE] = CAUSE_low_precision,          [P_TO_16] = CAUSE_low_precision,
-    [M_WITHOUT_V] = CAUSE_weight_factor,     [P_TOO_LARGE] = CAUSE_saturation,
-    [L_OF_PV] = CAUSE_scale_of_block,        [L_WITHOUT_FACTOR] = CAUSE_weight_factor,
-    [LSE_WITH_FACTOR] = CAUSE_weight_factor,
+    [KEYS_IN_ORDER] = CAUSE_fragment_order,   [ROWS_MIXED] = CAUSE_fragment_order,
+    [WORDS_SWAPPED] = CAUSE_fragment_order,   [O_KEPT] = CAUSE_no_rescale_O,
+    [O_KEPT_IN_SECOND] = CAUSE_no_rescale_O,  [L_KEPT] = CAUSE_no_rescale,
+    [V_OF_NEXT] = CAUSE_tile_skipped,         [LAST_PV_LOST] = CAUSE_tile_skipped,
+    [P_ONCE] = CAUSE_low_precision,           [P_TO_16] = CAUSE_low_precision,
+    [P_TO_2] = CAUSE_low_precision,           [M_WITHOUT_V] = CAUSE_weight_factor,
+    [P_TOO_LARGE] = CAUSE_saturation,         [L_OF_PV] = CAUSE_scale_of_block,
+    [L_WITHOUT_FACTOR] = CAUSE_weight_factor, [LSE_WITH_FACTOR] = CAUSE_weight_factor,
 };
 
 // Where the A of a product, of 16 rows and 32 keys, has the weight of its row and k from: sets the
@@ -274,6 +296,7 @@ struct walked {
 static double rounded_weight(enum walk_flaw flaw, const struct numbers* n, double P) {
     if (flaw == P_ONCE) return few_bits_round(&E4M3, n, P / 256);
     if (flaw == P_TO_16) return few_bits_round(&E4M3, n, P / 16) * 16;
+    if (flaw == P_TO_2) return few_bits_round(&E4M3, n, P / 128) * 128;
     if (flaw == P_TOO_LARGE) return few_bits_round(&E4M3, n, P * 4);
     return few_bits_round(&E4M3, n, P);
 }
@@ -284,7 +307,7 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int64_t b, int64
     const struct problem* p = &l->p;
     const struct numbers numbers = numbers_of(&E4M3);
     double P[WALK_ROWS][WALK_K], v = 1;
-    const int64_t tile_end = i0 / 128 * 128 + 127;
+    const int64_t tile_end = i0 / WALK_Q * WALK_Q + WALK_Q - 1;
     const int64_t last = keys_seen(p, tile_end < p->N_q ? tile_end : p->N_q - 1) - 1;
     memset(w, 0, sizeof *w);
     for (int r = 0; r < WALK_ROWS; r++) w->m[r] = -INFINITY;
@@ -379,6 +402,32 @@ static enum cause explain_walk(const struct suspect* s) {
     return cause;
 }
 
+// No element of O is wrong by itself, but all are too large by the same share, less than half a
+// step of e4m3: weights that are alike were all rounded up, and l has them as they were. What cuts
+// off makes nothing larger.
+static bool are_weights_rounded_alike(const struct suspect* s) {
+    const double least = 0.002, most = 0x1p-4, rounding = 0.02;  // rounding: what bf16 leaves
+    const struct tensor* t = s->tensor;
+    double both = 0, square = 0, off = 0;
+    if (!is_O(s)) return false;
+    for (int64_t e = 0; e < t->count; e++) {
+        if (!(fabs(t->got[e] - t->want[e]) <= s->budget.max)) return false;
+        both += t->got[e] * t->want[e], square += t->want[e] * t->want[e];
+    }
+    const double factor = both / square;
+    for (int64_t e = 0; e < t->count; e++) off += pow(t->got[e] - factor * t->want[e], 2);
+    return factor > 1 + least && factor < 1 + most && off < rounding * rounding * square;
+}
+
+// Rows of zeros behind the last key count. Such a factor of O may be about that of a scale.
+static bool are_zeros_counted(const struct suspect* s) {
+    const struct low* l = s->problem;
+    struct forward_mistake w = forward_right(&l->p);
+    w.block_k = WALK_K;
+    w.flaw = TAIL_COUNTS;
+    return l->p.N_k > 0 && is_forward(s, &w);
+}
+
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     if (t == check_tensor(c, "tickets")) return CAUSE_ticket_kept;
     if (t == check_tensor(c, "to") || t == check_tensor(c, "scales"))
@@ -387,8 +436,10 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     const struct low* l = s.problem;
     enum cause cause = CAUSE_NONE;
     if (l->call == CALL_BOTH) cause = explain_first_call(l);
+    if (!cause && are_zeros_counted(&s)) return CAUSE_mask_value;
     if (l->call == CALL_ATTENTION) cause = explain_scales(&s);
     if (!cause && l->call == CALL_ATTENTION && l->p.N_k > 0) cause = explain_walk(&s);
+    if (!cause && are_weights_rounded_alike(&s)) return CAUSE_low_precision;
     if (!cause) cause = fragment_explain(c, t, budget);
     return !cause && are_rows_scaled(&s) ? CAUSE_other_sum : cause;
 }

@@ -140,6 +140,14 @@ static const struct hypothesis in_groups[] = {
     {0},
 };
 
+// Where all share one head of keys there is no other to take: what is lost was not summed. Comes
+// first, since a head that takes keys behind the last ones is lost, too.
+static const struct hypothesis in_one_group[] = {
+    {CAUSE_group_not_summed, FLAW(.summed = LAST_HEAD)},
+    {CAUSE_group_not_summed, first_heads, .variants = 6},
+    {0},
+};
+
 // K and V of the first head for all: where no heads share keys, h / (H / group) is 0.
 static const struct hypothesis of_first_head[] = {
     {CAUSE_head_ignored, FLAW(.by_key_heads = true)},
@@ -435,12 +443,15 @@ static bool is_other_delta(const struct suspect* s) {
 
 enum cause backward_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = backward_suspect(c, t, budget);
+    const struct problem* p = s.problem;
     bool zeros = backward_is_zero(t), finite = backward_count_nonfinite(t) == 0;
     enum cause cause = explain_sums(&s);
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_equations);
     if (!cause) cause = explain_blocks(&s);
-    if (!cause && !zeros && problem_of_case(c)->H > 1)
-        cause = hypothesis_search(&s, problem_of_case(c)->group > 1 ? in_groups : of_first_head);
+    if (!cause && !zeros && p->group > 1 && p->group == p->H)
+        cause = hypothesis_search(&s, in_one_group);
+    if (!cause && !zeros && p->H > 1)
+        cause = hypothesis_search(&s, p->group > 1 ? in_groups : of_first_head);
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_mask);
     if (!cause) cause = hypothesis_search_variants(&s, in_tiles);
     if (!cause && finite) cause = hypothesis_search(&s, in_sizes);

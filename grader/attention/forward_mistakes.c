@@ -24,7 +24,7 @@ static enum cause explain_group(const struct suspect* s) {
         {CAUSE_head_mapping, INTERLEAVED},    {CAUSE_head_mapping, POWERS_OF_TWO},
         {CAUSE_packed_row, ROW_FOR_A_QUERY},  {CAUSE_packed_row, HEADS_FIRST},
         {CAUSE_packed_row, QUERIES_FIRST},    {CAUSE_packed_row, ROWS_UP_TO_N_Q},
-        {CAUSE_head_mapping, HEADS_FROM_KEY},
+        {CAUSE_head_mapping, HEADS_FROM_KEY}, {CAUSE_head_mapping, HEADS_SHIFTED},
     };
     const struct problem* p = s->problem;
     for (size_t n = 0; n < sizeof known / sizeof known[0] && p->group > 1; n++) {
@@ -121,11 +121,18 @@ static bool sees_nothing(const struct problem* p, int64_t b, int64_t h, int64_t 
     return true;
 }
 
+// The LSE of a row that sees no key is the logarithm of so many keys of zeros as a tile may have.
+static bool is_LSE_of_zeros(double LSE) {
+    for (double keys = 8; keys <= 256; keys *= 2)
+        if (fabs(LSE - log(keys)) < 1e-4) return true;
+    return false;
+}
+
 enum cause explain_empty_rows(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor* t = s->tensor;
     enum which a = is_O(s) ? ARRAY_O : ARRAY_LSE;
-    bool inside = false, outside = false, all_NaN = true;
+    bool inside = false, outside = false, all_NaN = true, of_zeros = true;
     bool* empty = check_allocate(p->check, t->count, sizeof *empty);
     FOR_EACH_QUERY(p, b, h, i) {
         int64_t first = place_in(p, a, b, h, i);
@@ -137,9 +144,11 @@ enum cause explain_empty_rows(const struct suspect* s) {
         if (t->untouched[e] || got == want || fabs(got - want) <= s->budget.max) continue;
         *(empty[e] ? &inside : &outside) = true;
         all_NaN &= isnan(got);
+        of_zeros &= is_LSE_of_zeros(got);
     }
     free(empty);
     if (outside || !inside) return CAUSE_NONE;
+    if (!is_O(s) && of_zeros) return CAUSE_mask_value;
     return !is_O(s) && all_NaN ? CAUSE_empty_state : CAUSE_masked_row;
 }
 

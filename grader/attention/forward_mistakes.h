@@ -66,6 +66,7 @@ struct forward_mistake {
         QUERIES_FIRST,    // row r is query r / group, and r % N_q for the mask
         ROWS_UP_TO_N_Q,   // packed rows from N_q on are zeros
         HEADS_FROM_KEY,   // a group's heads begin at the number of the key head
+        HEADS_SHIFTED,    // the group's size is taken for a power of two: h >> log2(group)
     } grouping;
     int64_t taken_head;  // HEADS_FROM_KEY: of keys, by the row that is simulated
 

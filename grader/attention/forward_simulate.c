@@ -34,6 +34,11 @@ static int64_t query_row(const struct problem* p, const struct view* v, int64_t 
 // Which head of K and V query head h takes.
 static int64_t key_head(const struct problem* p, const struct forward_mistake* w, int64_t h) {
     if (w->grouping == HEADS_FROM_KEY) return w->taken_head;
+    if (w->grouping == HEADS_SHIFTED) {
+        int64_t head = h;
+        for (int64_t size = p->group; size > 1; size /= 2) head /= 2;
+        return head;
+    }
     return w->grouping == INTERLEAVED ? h % (p->H / p->group) : h / p->group;
 }
 
@@ -311,7 +316,7 @@ static bool simulate_row(const struct problem* p, const struct forward_mistake* 
         if (makers > 1 || of_row.taken_head / heads != b) return true;
         of_row.taken_head %= heads;
     }
-    if (!is_within(p, &of_row, b, h)) return true;
+    if (!is_within(p, &of_row, b, h) || key_head(p, &of_row, h) >= p->H / p->group) return true;
     score_row(p, &of_row, b, h, i, keys, S);
     *lse = sum_row(p, &of_row, b, h, keys, S, row);
     return true;

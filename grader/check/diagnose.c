@@ -142,6 +142,11 @@ static int64_t large_rows(const struct tensor* in) {
     return large;
 }
 
+// Whole numbers are places, lengths, labels or codes: no score is a product of them.
+static bool is_of_indices(const struct tensor* in) {
+    return in->dtype == I32 || in->dtype == I64 || in->dtype == U8;
+}
+
 // An exp() that overflows spoils only its own row. If l is infinite, the whole row is NaN or 0. If
 // only one sum is infinite, the other elements of the row are right. Rows without large numbers are
 // right. So if no row is right, all rows of some input hold large numbers.
@@ -156,7 +161,7 @@ static enum cause nonfinite(const struct picture* p) {
     }
     for (int i = 0; i < p->c->tensor_count; i++) {
         const struct tensor* in = &p->c->tensor[i];
-        if (!arena_is_read(in->state->role)) continue;
+        if (!arena_is_read(in->state->role) || is_of_indices(in)) continue;
         int64_t large = large_rows(in), rows, columns;
         tensor_matrix(in, &rows, &columns);
         if (large > 0 && (bad < p->rows || large == rows)) return CAUSE_overflow;
