@@ -236,6 +236,8 @@ static bool make_twisted(const struct suspect* s, const struct hypothesis* h, in
     const struct twist* w = h->like;
     (void)variant;
     if (w->packed && head->stride == head->V) return false;
+    // The gradient of one logit is 0, whatever the mean divides it by.
+    if (w->gradient_by && head->V == 1) return false;
     if (s->tensor == head->logits)
         for (int64_t e = 0; e < s->tensor->count; e++)
             if (w->packed) guess[e] = ANYTHING;
@@ -364,18 +366,18 @@ static bool is_divided_by_0(const struct head* h, const struct tensor* t) {
     return any;
 }
 
-// LSE lacks some logits, or has numbers too many: as the end of a row, or its first logits, or what
-// a row is filled up with would make it.
+// LSE lacks some logits, or has numbers too many: as the end of a row, or its logits outside of
+// whole pieces, or what a row is filled up with would make it.
 static enum cause from_LSE(const struct head* h, double allowed) {
-    bool less = true, dropped[16], padded[16], nan = false;
+    enum { FRONT, BACK, BOTH, EDGES };
+    bool less = true, dropped[16], padded[16], edge[EDGES] = {true, true, true};
     for (int k = 0; k < 16; k++) dropped[k] = padded[k] = true;
     for (int64_t row = 0; row < h->rows; row++) {
-        double got = h->LSE->got[row];
+        const double got = h->LSE->got[row];
         if (!counts(h, row)) continue;
-        nan |= !isfinite(got);
         less &= got <= h->LSE->want[row] + allowed;
+        const double* x = logits_of(h, row);
         for (int k = 0; k < 16; k++) {
-            const double* x = logits_of(h, row);
             int64_t piece = (int64_t)1 << k, left = h->V - h->V % piece,
                     pad = (piece - h->V % piece) % piece;
             struct sums s = sums_of(x, left), all = sums_of(x, h->V);
@@ -383,10 +385,18 @@ static enum cause from_LSE(const struct head* h, double allowed) {
             dropped[k] &= !differs(got, s.m + log(s.l), allowed);
             padded[k] &= !differs(got, m + log(l), allowed);
         }
+        const int64_t head = head_of_row(h, place_of(h, row, 0)), back = (h->V - head) % PIECE;
+        for (int e = 0; e < EDGES; e++) {
+            const int64_t begin = e == BACK ? 0 : head, end = e == FRONT ? h->V : h->V - back;
+            struct sums s = sums_of(x + begin, end - begin);
+            edge[e] &= !differs(got, s.m + log(s.l), allowed);
+        }
     }
     for (int k = 1; k < 16; k++)
         if (dropped[k] || padded[k]) return CAUSE_inner_tail;
-    return less && !nan ? CAUSE_merge_lost : CAUSE_NONE;
+    for (int e = 0; e < EDGES; e++)
+        if (edge[e]) return CAUSE_inner_tail;
+    return less ? CAUSE_merge_lost : CAUSE_NONE;
 }
 
 // Is LSE in each wrong row what it is where l is not rescaled? That may be little more than
@@ -401,6 +411,7 @@ static bool is_unscaled(const struct head* h, double allowed) {
         for (int64_t row = 0; row < h->rows && fits; row++) {
             if (!counts(h, row)) continue;
             const double got = h->LSE->got[row], off = fabs(got - h->LSE->want[row]);
+            if (!isfinite(off)) return false;  // l lost all its terms
             struct sums s = sums_of(logits_of(h, row), h->V);
             s.l = unscaled_l(h, &w, place_of(h, row, 0), s.m);
             const double left = fabs(got - twisted_LSE(&w, s));

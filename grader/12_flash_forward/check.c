@@ -257,7 +257,7 @@ static void logsumexp(struct check* c) {
     begin(&p, ", scores grow from tile to tile");
     fill_levels(&p, 0.9);
     forward_run(&p, JUDGE_LSE);
-    forward_case_one_weighs(sizes(c, 1, 32, 32, 16));
+    forward_case_first_weighs(sizes(c, 1, 32, 32, 16));
 }
 
 // With a scale below 0 the largest score is that of the smallest product; with 0 all are equal.

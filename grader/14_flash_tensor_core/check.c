@@ -60,12 +60,19 @@ static void strides(struct check* c) {
     forward_case_far(p);
 }
 
+// 1 .. most, but of 8 keys not one less: then a mask that takes a lane for another lets one key
+// more through, as one that is off by one does.
+static int64_t pick_tail(struct check* c, int64_t most) {
+    int64_t n = check_pick(c, 1, most);
+    return n % 8 == 7 ? n - 1 : n;
+}
+
 // A short tail weighs most: zeros that count as keys outnumber it.
 static void ragged(struct check* c) {
-    int64_t N_q = 64 + check_pick(c, 1, 15), N_k = 128 + check_pick(c, 1, 9);
+    int64_t N_q = 64 + check_pick(c, 1, 15), N_k = 128 + pick_tail(c, 9);
     forward_case(all_keys(c, N_q, 64), PACKED, "", JUDGE_O);
     forward_case(with_nan_gaps(problem_of(c, &same_gaps, 17, N_k, false)), GAPS, "", JUDGE_O);
-    forward_case(all_keys(c, 33, 15), PACKED, "", JUDGE_O);
+    forward_case(all_keys(c, 33, 13), PACKED, "", JUDGE_O);
     forward_case_long(all_keys(c, 1, 4321));
     attention_reaches(with_heads(all_keys(c, 1, 1), 1, 3), REACH_MOST - check_pick(c, 0, 9));
 }
@@ -149,7 +156,7 @@ static void safe(struct check* c) {
 // Whole tiles, tiles that are not full, and the other head dimension.
 static void on_tensor_cores(struct check* c) {
     forward_by_mma(all_keys(c, 64, 128));
-    forward_by_mma(all_keys(c, 64 + check_pick(c, 1, 31), 64 + check_pick(c, 1, 31)));
+    forward_by_mma(all_keys(c, 64 + check_pick(c, 1, 31), 64 + pick_tail(c, 31)));
     forward_by_mma(with_d(all_keys(c, 64, 64), 128));
 }
 

@@ -98,6 +98,13 @@ void backward_case(struct problem p) {
     backward_case_named(p, PACKED, "");
 }
 
+void backward_accesses(struct problem p) {
+    problem_begin(&p, PACKED, "");
+    backward_fill(&p);
+    backward_forward(&p);
+    check_run(p.check);
+}
+
 void backward_misaligned(struct problem p) {
     const unsigned some = 1u << ARRAY_K | 1u << ARRAY_dO | 1u << ARRAY_dV;
     p.later = some;

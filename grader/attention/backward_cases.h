@@ -40,6 +40,10 @@ void backward_by_mma_of_dO(struct problem p);
 
 void backward_case(struct problem p);
 
+// The same, but only what the kernel accesses counts: of a watched case whose results are another
+// item's.
+void backward_accesses(struct problem p);
+
 // With a layout, and `what` as the end of its name.
 void backward_case_named(struct problem p, enum layout layout, const char* what);
 

@@ -280,6 +280,24 @@ static enum cause explain_places(const struct suspect* s) {
 
 // ---- what no guess reproduces --------------------------------------------------------------
 
+// dV is NaN or infinite all over, where exp overflows with the scale 1 / sqrt(d) and is far from it
+// with the launcher's: P was made with a scale of the kernel's own, or with none. Which one, no
+// number tells.
+static bool is_without_given_scale(const struct suspect* s) {
+    const double infinite = 89;
+    const struct problem* p = s->problem;
+    const struct tensor* t = s->tensor;
+    double largest = 0;  // |Q K^T|
+    if (t != p->array[ARRAY_dV].tensor || backward_count_nonfinite(t) == 0) return false;
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e] && isfinite(t->got[e])) return false;
+    FOR_EACH_QUERY(p, b, h, i)
+    for (int64_t j = 0; j < p->N_k; j++)
+        largest =
+            fmax(largest, fabs(dot(p, row_of(p, ARRAY_Q, b, h, i), row_of(p, ARRAY_K, b, h, j))));
+    return largest / sqrt((double)p->d) > infinite && fabs(p->scale) * largest < infinite / 2;
+}
+
 // True if dQ of some heads is all NaN or infinite, and dQ of the others is not at all. What nobody
 // wrote reads as NaN, too, but no sum made it.
 static bool are_whole_heads_nonfinite(const struct problem* p) {
@@ -446,6 +464,7 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     const struct problem* p = s.problem;
     bool zeros = backward_is_zero(t), finite = backward_count_nonfinite(t) == 0;
     enum cause cause = explain_sums(&s);
+    if (!cause && is_without_given_scale(&s)) return CAUSE_scale_ignored;
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_equations);
     if (!cause) cause = explain_blocks(&s);
     if (!cause && !zeros && p->group > 1 && p->group == p->H)

@@ -312,10 +312,23 @@ static double only_the_last(const struct problem* p, int64_t j) {
     return j == p->N_k - 1 ? 0 : -1000;
 }
 
-void forward_case_one_weighs(struct problem p) {
+static double only_the_first(const struct problem* p, int64_t j) {
+    (void)p;
+    return j == 0 ? 0 : -1000;
+}
+
+static void one_weighs(struct problem p, double (*level_of)(const struct problem*, int64_t)) {
     forward_begin(&p, PACKED, ", one score 0, all others -1000");
-    fill_with_levels(&p, only_the_last);
+    fill_with_levels(&p, level_of);
     forward_run(&p, JUDGE_LSE);
+}
+
+void forward_case_one_weighs(struct problem p) {
+    one_weighs(p, only_the_last);
+}
+
+void forward_case_first_weighs(struct problem p) {
+    one_weighs(p, only_the_first);
 }
 
 void spread_keys(struct problem* p, double common, double apart) {

@@ -116,8 +116,11 @@ void forward_case_many_above(struct problem p, double level, double value);
 // rows all scores are 0. What exp is relative to has to be the maximum of its own tile, too.
 void forward_case_late_maximum(struct problem p);
 
-// One key has all the weight, and the score 0: l is 1 and LSE is 0, exactly.
+// The last key has all the weight, and the score 0: l is 1 and LSE is 0, exactly.
 void forward_case_one_weighs(struct problem p);
+
+// The same with the first key: the maximum never grows.
+void forward_case_first_weighs(struct problem p);
 
 // All scores are `level`, a power of 2 that is negative, in every other row: the running maximum
 // has to begin below. It is -2^127 at most, which is finite in base 2, too.

@@ -510,7 +510,7 @@ void judge_masked_reads(struct check* c, int64_t N, double masked, double more, 
 
 void problem_on_two_devices(struct problem p, const char* first, int status,
                             void (*fill)(struct problem* p), void (*judge)(struct problem* p)) {
-    enum { CALLS = 2, ROWS = 16 };
+    enum { CALLS = 2, ROWS = 64 };  // whole tiles
     char what[80];
     snprintf(what, sizeof what, ", twice, the first call on another GPU, as %s", first);
     p.first_card = first;

@@ -126,7 +126,7 @@ void batch_hide_narrow(struct check* c, const struct rows* of,
     for (int i = 0; i < 3; i++) {
         struct batch b = batch_of(c, of, 4, cols[i]);
         batch_begin(&b, "rows of -inf");
-        batch_fill(&b, 0.5, 5.5);
+        batch_fill(&b, 3.5, 5.5);  // a budget in which 10^-6, added to l, does not show
         for (int64_t row = 0; row < b.rows; row += 2)
             for (int64_t j = 0; j < b.cols; j++) batch_row(&b, row)[j] = -INFINITY;
         check_run(c);
