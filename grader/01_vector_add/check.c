@@ -159,7 +159,7 @@ static bool call_of_n_with_failure(struct check* c, int64_t n, const char* funct
 // More blocks than anybody would type in by hand; and more elements than 32 bits count. Of those
 // little is there, which a launcher that copies piece by piece would ask for: it is not judged.
 static void many_blocks(struct check* c) {
-    enum { COPIES = 3, PIECES = 1 << 20 };
+    enum { COPIES = 3, PIECES = (1 << 18) + 1 };
     add_and_compare(c, WHOLE * check_pick(c, 970, 1010), 1);
     if (call_of_n_with_failure(c, PIECES, "cudaMemcpy", COPIES + 1)) return;
     check_reaches(c, ((int64_t)1 << 32) + WHOLE * check_pick(c, 5, 9) + check_pick(c, 1, 31),
@@ -204,7 +204,7 @@ static bool call_with_failure(struct check* c, const char* function, int nth) {
 // allocations is up to the design: only the first is certain. The copies come first, because a
 // kernel that goes on after a failed allocation does not live to return a status.
 static void errors_reported(struct check* c) {
-    enum { MOST = 6, LARGE = (1 << 19) + 1 };
+    enum { MOST = 6 };
     add_and_compare(c, whole_blocks(c), 1);
     call_with_failure(c, "cudaMemcpy", 3);
     call_with_failure(c, "cudaMemcpy", 2);
@@ -212,8 +212,6 @@ static void errors_reported(struct check* c) {
     call_with_failure(c, "launch", 1);
     for (int nth = 4; nth <= MOST && call_with_failure(c, "cudaMemcpy", nth);) nth++;
     for (int nth = 2; nth <= MOST && call_with_failure(c, "cudaMalloc", nth);) nth++;
-    // Of a large n a launcher may copy piece by piece.
-    for (int nth = 3; nth <= MOST && call_of_n_with_failure(c, LARGE, "cudaMemcpy", nth);) nth++;
 }
 
 static void expect_no_leak(struct check* c) {
