@@ -3,5 +3,6 @@
 #include "vector_add.h"
 
 int call(void) {
-    return vector_add(run_cpu("c"), run_cpu("a"), run_cpu("b"), run_int("n"));
+    const float *a = run_cpu("a"), *b = run_cpu(run_int("same") ? "a" : "b");
+    return vector_add(run_cpu("c"), a, b, run_int("n"));
 }

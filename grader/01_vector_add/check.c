@@ -33,6 +33,7 @@ static struct tensor* on_host(struct tensor* t) {
 // The last `shown` of n elements are the case's: check_ends().
 static struct vectors declare_end(struct check* c, int64_t n, int64_t shown) {
     check_int(c, "n", n);
+    check_int(c, "same", 0);  // 1: a is passed as b, too
     struct vectors v = {.c = on_host(check_output(c, "c", F32, SHAPE(shown))),
                         .a = on_host(check_input(c, "a", F32, SHAPE(shown))),
                         .b = on_host(check_input(c, "b", F32, SHAPE(shown)))};
@@ -95,6 +96,19 @@ static void add_and_compare(struct check* c, int64_t n, int rounds) {
     }
 }
 
+// c = a + a: both inputs are one array.
+static void add_to_itself(struct check* c, int64_t n) {
+    check_case(c, "n = %lld, a and b are the same array", (long long)n);
+    struct vectors v = declare(c, n);
+    check_vary(c, "same", 0, 1);
+    check_describe(c, &v);
+    fill_uniform(c, v.a, -8.0, 8.0);
+    for (int64_t i = 0; i < n; i++) v.b->value[i] = v.a->value[i];
+    check_run(c);
+    for (int64_t i = 0; i < n; i++) v.c->want[i] = 2 * v.a->value[i];
+    check_compare(c, v.c, budget_exact());
+}
+
 // An odd multiple of WHOLE: a quarter of it is no block size, which explain() relies on.
 static int64_t whole_blocks(struct check* c) {
     return WHOLE * (2 * check_pick(c, 1, 3) + 1);
@@ -127,9 +141,32 @@ static bool reached(struct check* c, const void* unused, int64_t n) {
     return check_end_is_right(v.c);
 }
 
-// More blocks than anybody would type in by hand; and more elements than 32 bits count.
+// A valid call in which the nth call of `function` fails.
+static void run_with_failure(struct check* c, int64_t n, const char* function, int nth) {
+    check_case(c, "n = %lld, and call %d of %s fails", (long long)n, nth, function);
+    declare(c, n);
+    check_fail_call(c, function, nth);
+    check_expect(c, COURSE_CUDA_ERROR, CAUSE_error_ignored);
+    check_run(c);
+}
+
+// The same; no error is left for the caller's next cudaGetLastError(). False if the design has
+// fewer such calls.
+static bool call_of_n_with_failure(struct check* c, int64_t n, const char* function, int nth) {
+    run_with_failure(c, n, function, nth);
+    const bool failed = check_call_failed(c);
+    if (failed && check_error_left(c))
+        check_fail(c, CAUSE_error_left, "the error of %s comes out of the next call, too\n",
+                   strcmp(function, "launch") == 0 ? "the launch" : function);
+    return failed;
+}
+
+// More blocks than anybody would type in by hand; and more elements than 32 bits count. Of those
+// little is there, which a launcher that copies piece by piece would ask for: it is not judged.
 static void many_blocks(struct check* c) {
+    enum { COPIES = 3, PIECES = (1 << 18) + 1 };
     add_and_compare(c, WHOLE * check_pick(c, 970, 1010), 1);
+    if (call_of_n_with_failure(c, PIECES, "cudaMemcpy", COPIES + 1)) return;
     check_reaches(c, ((int64_t)1 << 32) + WHOLE * check_pick(c, 5, 9) + check_pick(c, 1, 31),
                   reached, NULL);
 }
@@ -164,24 +201,8 @@ static void bad_arguments(struct check* c) {
     check_idle_calls(c, calls, declare_whole, NULL);
 }
 
-// A valid call in which the nth call of `function` fails.
-static void run_with_failure(struct check* c, const char* function, int nth) {
-    check_case(c, "n = %d, and call %d of %s fails", WHOLE, nth, function);
-    declare(c, WHOLE);
-    check_fail_call(c, function, nth);
-    check_expect(c, COURSE_CUDA_ERROR, CAUSE_error_ignored);
-    check_run(c);
-}
-
-// The same; no error is left for the caller's next cudaGetLastError(). False if the design has
-// fewer such calls.
 static bool call_with_failure(struct check* c, const char* function, int nth) {
-    run_with_failure(c, function, nth);
-    const bool failed = check_call_failed(c);
-    if (failed && check_error_left(c))
-        check_fail(c, CAUSE_error_left, "the error of %s comes out of the next call, too\n",
-                   strcmp(function, "launch") == 0 ? "the launch" : function);
-    return failed;
+    return call_of_n_with_failure(c, WHOLE, function, nth);
 }
 
 // Three arrays cross the bus, by three copies or, where two lie side by side, by two. The number of
@@ -221,7 +242,7 @@ static void no_leak_on_error(struct check* c) {
                    {"launch", 1},     {"cudaMalloc", 2}, {"cudaMalloc", 3}};
     add_and_compare(c, whole_blocks(c), 1);
     for (int i = 0; i < 6; i++) {
-        run_with_failure(c, failing[i].function, failing[i].nth);
+        run_with_failure(c, WHOLE, failing[i].function, failing[i].nth);
         expect_no_leak(c);
     }
 }
@@ -233,6 +254,7 @@ static void safe(struct check* c) {
     add_and_compare(c, whole_blocks(c), 1);
     add_and_compare(c, check_pick(c, 258, 2000) | 1, 1);
     add_and_compare(c, 33, 1);
+    add_to_itself(c, whole_blocks(c));
 }
 
 // Each element of a and b is loaded once, each of c stored once, by the kernel and by the copies;

@@ -263,6 +263,19 @@ static void arguments(struct check* c) {
     batch_idle_calls(c, &contract, calls, NULL);
 }
 
+// What such rows give is for the items above; here their accesses are watched alone. An odd number
+// of rows is no whole number of warps where several rows share one.
+static void watch_narrow(struct check* c) {
+    const int64_t cols[] = {1, check_pick(c, 2, 3), check_pick(c, 5, 16), check_pick(c, 17, 31)};
+    for (int i = 0; i < 4; i++) {
+        struct batch b = batch_of(c, &contract, 4 * check_pick(c, 1, 3) + 1, cols[i]);
+        b.first = 1;  // and so begins the last row, behind a multiple of 16 bytes
+        batch_begin(&b, "accesses");
+        fill_rows(c, &b);
+        check_run(c);
+    }
+}
+
 // Whole sweeps, so many rows that some designs take two in a block, and last sweeps that are partly
 // filled. (Threads or blocks without anything to do have items of their own.)
 static void safe(struct check* c) {
@@ -287,6 +300,7 @@ static void safe(struct check* c) {
     run(c, &b);
     batch_misaligned(c, &contract, ROWS, COLS / 2, (struct batch_call){fill_rows, judge});
     batch_row_after_row(c, &contract, 1);
+    watch_narrow(c);
 }
 
 static const struct arena_traffic* moved_of(struct check* c, int64_t cols) {

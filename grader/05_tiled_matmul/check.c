@@ -98,6 +98,7 @@ static void safe(struct check* c) {
     sizes(c, size, size, ragged_size(c));
     multiply_misaligned(c, &contract, WHOLE, WHOLE, WHOLE, 2 * check_pick(c, 0, 1) + 1);
     multiply_misaligned(c, &contract, WHOLE, WHOLE, WHOLE, 2);
+    multiply_watched_apart(c, &contract, WHOLE);
 }
 
 // A kernel without tiles reads every element of A N times and every element of B M times; tiles of

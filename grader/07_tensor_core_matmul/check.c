@@ -156,6 +156,7 @@ static void safe(struct check* c) {
     const int64_t later[] = {2 * check_pick(c, 0, 3) + 1, 4};
     for (int i = 0; i < 2; i++)
         multiply_misaligned(c, &contract, WHOLE_M / 4, WHOLE_N / 4, WHOLE_K, later[i]);
+    multiply_watched_apart(c, &contract, WHOLE_K);
 }
 
 // ---- costs, of one call each

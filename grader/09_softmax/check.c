@@ -331,7 +331,7 @@ static void arguments(struct check* c) {
 // a block. Here the results have to be right for even sizes; after that only the accesses count:
 // of rows, too, that begin at multiples of 16 bytes, but do not end there.
 static void safe(struct check* c) {
-    const int64_t odd_rows = 8 * check_pick(c, 1, 2) + check_pick(c, 1, 7);
+    const int64_t odd_rows = 8 * check_pick(c, 1, 2) + 2 * check_pick(c, 0, 3) + 1;
     const int64_t narrow_cols = 4 * check_pick(c, 1, 7),
                   odd_cols = 2 * check_pick(c, 600, 1500) + 1;
     const int64_t wide_cols = 2 * check_pick(c, 12000, 16000) + 1, gap = check_pick(c, 1, 40);

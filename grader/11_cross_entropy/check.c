@@ -431,7 +431,7 @@ static void row_after_row(struct check* c) {
 
 // Tokens for labels, but for one label that is none: of each item above only the accesses count.
 static void safe(struct check* c) {
-    const int64_t odd_rows = 8 * check_pick(c, 1, 2) + check_pick(c, 1, 7);
+    const int64_t odd_rows = 8 * check_pick(c, 1, 2) + 2 * check_pick(c, 0, 3) + 1;
     const int64_t odd = 2 * check_pick(c, 600, 1500) + 1,
                   wide = 2 * check_pick(c, 17000, 19000) + 1;
     const int64_t fours = 4 * check_pick(c, 100, 200), gap = check_pick(c, 1, 40);

@@ -94,6 +94,7 @@ static void logsumexp(struct check* c) {
     p.B = 2;
     p.H = check_pick(c, 2, 3);
     forward_case(p, PACKED, "", JUDGE_LSE);
+    forward_case(with_d(all_keys(c, 16, 32), 256), PACKED, "", JUDGE_LSE);
     forward_case_one_weighs(all_keys(c, 16, 32));
 }
 

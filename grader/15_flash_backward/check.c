@@ -73,6 +73,8 @@ static void masked(struct check* c) {
 static void unseen(struct check* c) {
     int64_t N_q = pick_ragged(c, 36, 63);
     backward_case(causal(c, N_q, N_q - check_pick(c, 17, 19)));
+    // One block of keys, and a tile of queries that it has nothing to do with.
+    backward_case(causal(c, N_q, check_pick(c, 9, 16)));
     backward_case_tested(with_d(causal(c, 19, 16), 2));
 }
 
@@ -126,6 +128,8 @@ static void gradients_of_any_size(struct check* c) {
     backward_run(&p);
     backward_case_cancel(all_keys(c, 129, 16), 64, 0, 64, 512, 1.0 / 16);
     backward_case_cancel_keys(all_keys(c, 17, 128), 256, 1.0 / 16);
+    // What cancels is a thousand queries apart.
+    backward_case_cancel(all_keys(c, 1089, 16), 64, 0, 1024, 512, 1.0 / 16);
     backward_case(with_d(all_keys(c, 17, 4321), 4));
     backward_case(with_d(all_keys(c, 4321, 17), 4));
 }

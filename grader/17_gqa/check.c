@@ -77,6 +77,8 @@ static void forward_group_of_three(struct check* c) {
     judge_O(sizes(c, &of_forward, 82, 41, 2, 64, false));
     // A block of 128 rows that begins and ends inside of a query; its last row alone sees key 128.
     forward_case_growing(forward_of(c, 3, 90, 133, true), PACKED, ": the last row alone", 4, 1);
+    // Its first rows alone do not see key 127: the next query does.
+    forward_case_growing(forward_of(c, 3, 90, 174, true), PACKED, ": the first row alone", 4, 1);
 }
 
 static void forward_causal(struct check* c) {
@@ -319,6 +321,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
         {COURSE_BAD_ARGUMENT, {{"H_k", -1}}},
         {COURSE_UNSUPPORTED, {{"H", 0}, {"H_k", 65536}}},
+        {COURSE_UNSUPPORTED, {{"H", 0}, {"H_k", 65536}, {"B", 65536}}},
         {0},
     };
     static const struct idle_call no_heads[] = {{COURSE_OK, {{"H", 0}}}, {0}};

@@ -10,6 +10,7 @@
 #include "text.h"
 #include "wall/arena.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -306,21 +307,32 @@ static void reverse_rows(struct check* c) {
 
 // ---- 6 attend
 
+// gap_k, gap_v: elements between the rows; less than 0: rows more than 2^32 elements apart.
 static void run_attend(struct check* c, int64_t N_q, int64_t N_k, int64_t gap_k, int64_t gap_v) {
     enum { D = BUG_HUNT_D };
-    check_case(c, "N_q = %lld, N_k = %lld, stride_k = %lld, stride_v = %lld", (long long)N_q,
-               (long long)N_k, (long long)(D + gap_k), (long long)(D + gap_v));
-    const int64_t more = N_k / 2;  // rows behind, so that the other stride stays in the array
+    const bool far = gap_k < 0;
+    if (far)
+        check_case(c, "N_q = %lld, N_k = %lld, rows of K and V far apart", (long long)N_q,
+                   (long long)N_k);
+    else
+        check_case(c, "N_q = %lld, N_k = %lld, stride_k = %lld, stride_v = %lld", (long long)N_q,
+                   (long long)N_k, (long long)(D + gap_k), (long long)(D + gap_v));
+    if (far) gap_k = gap_v = 0;
+    // rows behind, so that the other stride stays in the array
+    const int64_t more = far ? 0 : N_k / 2;
     struct attention a = {
         .N_q = N_q, .N_k = N_k, .stride_k = D + gap_k, .stride_v = D + gap_v, .scale = 0.25};
     begin(c, BUG_HUNT_ATTEND, N_q, N_k, 1);
     check_real(c, "scale", a.scale);
-    check_int(c, "stride_k", a.stride_k);
-    check_int(c, "stride_v", a.stride_v);
     a.Q = check_input(c, "Q", F32, SHAPE(N_q, D));
     a.K = check_input(c, "K", F32, SHAPE(N_k + more, a.stride_k));
     a.V = check_input(c, "V", F32, SHAPE(N_k + more, a.stride_v));
     a.O = check_output(c, "O", F32, SHAPE(N_q, D));
+    int64_t step_k[3] = {0, 0, a.stride_k}, step_v[3] = {0, 0, a.stride_v};
+    const int64_t count[3] = {1, 1, N_k};
+    if (far) check_far(c, a.K, count, step_k), check_far(c, a.V, count, step_v);
+    check_int(c, "stride_k", step_k[2]);
+    check_int(c, "stride_v", step_v[2]);
     fill_normal(c, a.Q, 0, 1), fill_normal(c, a.K, 0, 1), fill_normal(c, a.V, 0, 1);
     gaps(a.K, a.stride_k, D, N_k), gaps(a.V, a.stride_v, D, N_k);
     check_describe(c, &a);
@@ -342,6 +354,7 @@ static void attend(struct check* c) {
     run_attend(c, 9, 70, check_pick(c, 0, 4), check_pick(c, 5, 9));
     run_attend(c, 9, 70, check_pick(c, 5, 9), check_pick(c, 0, 4));
     check_watch(c, WATCH_CHECK);
+    if (check_can_be_far(c)) run_attend(c, 5, 9, -1, -1);
     run_attend(c, 5, 20, 8, 4);
     judge_cost(c, &counted, N_q, N_k,
                (struct cost){.launches = 1,
@@ -353,14 +366,18 @@ static void attend(struct check* c) {
 
 // ---- 7 group_sums
 
-static void run_group_sums(struct check* c, int64_t rows, int64_t cols) {
+// with_infinity: a number of a group in every other row is infinite, or NaN.
+static void run_group_sums(struct check* c, int64_t rows, int64_t cols, bool with_infinity) {
     enum { G = BUG_HUNT_GROUPS };
-    check_case(c, "rows = %lld, cols = %lld", (long long)rows, (long long)cols);
+    check_case(c, "rows = %lld, cols = %lld%s", (long long)rows, (long long)cols,
+               with_infinity ? ", with infinities and NaN" : "");
     begin(c, BUG_HUNT_GROUP_SUMS, rows, cols, 1);
     struct tensor* x = integers(c, "x", SHAPE(rows, cols));
     struct tensor* group = check_input(c, "group", I32, SHAPE(cols));
     struct tensor* y = check_output(c, "y", F32, SHAPE(rows, G));
     fill_integers(c, group, 0, G - 1);
+    for (int64_t i = 0; with_infinity && i < rows; i += 2)
+        x->value[i * cols + check_pick(c, 0, cols - 1)] = i % 4 ? NAN : INFINITY;
     check_run(c);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < cols; j++)
@@ -373,12 +390,13 @@ static void run_group_sums(struct check* c, int64_t rows, int64_t cols) {
 static void group_sums(struct check* c) {
     const int64_t rows = some_rows(c), cols = some_cols(c);
     begin_hunt(c, BUG_HUNT_GROUP_SUMS);
-    run_group_sums(c, rows, cols);
+    run_group_sums(c, rows, cols, false);
     const struct arena_traffic counted = count(c);
-    run_group_sums(c, check_pick(c, 3, 40), check_pick(c, 33, 500));
-    run_group_sums(c, 5, 1);
+    run_group_sums(c, check_pick(c, 3, 40), check_pick(c, 33, 500), false);
+    run_group_sums(c, 5, 1, false);
+    run_group_sums(c, 9, 40, true);
     check_watch(c, WATCH_CHECK);
-    run_group_sums(c, 6, 100);
+    run_group_sums(c, 6, 100, false);
     judge_cost(c, &counted, rows, cols,
                (struct cost){.launches = 1,
                              .load_bytes = 2 * 4 * rows * cols,
@@ -457,6 +475,7 @@ static void masked_softmax(struct check* c) {
     run_masked(c, check_pick(c, 5, 40), check_pick(c, 20, 300), SOME_NONE, -4, 4);
     run_masked(c, 9, 40, SOME, -3e6, -2e6);
     run_masked(c, 9, 40, SOME, -3e32, -2e32);
+    run_masked(c, 9, 40, SOME, -FLT_MAX, -FLT_MAX);  // the smallest float is a score, too
     check_watch(c, WATCH_CHECK);
     run_masked(c, 9, 40, SOME_NONE, -4, 4);
     judge_cost(c, &counted, rows, cols,
@@ -542,12 +561,21 @@ static bool last_sum(struct check* c, const struct tensor* y) {
     return check_tensor(c, "x")->count % WARP != 0;
 }
 
+// NaN, and nothing else, where sums of other groups are wanted.
+static bool nan_of_others(const struct tensor* y) {
+    for (int64_t i = 0; i < y->count; i++)
+        if (!isnan(y->got[i]) && y->got[i] != y->want[i]) return false;
+    return true;
+}
+
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     switch ((enum bug_hunt_kernel)check_int_of(c, "kernel")) {
     case BUG_HUNT_DIVIDE_BY_COUNT:
         return other_count(c, t) ? CAUSE_workspace_uncleared : CAUSE_NONE;
     case BUG_HUNT_ATTEND:
         return attention_explain(check_description(c), budget);
+    case BUG_HUNT_GROUP_SUMS:
+        return nan_of_others(t) ? CAUSE_nan_leak : CAUSE_NONE;
     case BUG_HUNT_CHUNK_SUMS:
         return last_sum(c, t) ? CAUSE_inner_tail : CAUSE_NONE;
     case BUG_HUNT_MASKED_SOFTMAX:

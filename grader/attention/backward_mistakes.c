@@ -317,13 +317,21 @@ static bool are_whole_heads_nonfinite(const struct problem* p) {
     return true;
 }
 
+// The first query sees no key, and its dQ is NaN; the last one that sees none has its 0: a block of
+// keys has come to its tile.
+static bool is_tile_left_out(const struct problem* p) {
+    const double* dQ = p->array[ARRAY_dQ].tensor->got;
+    return p->causal && p->N_q > p->N_k && !isfinite(dQ[place_in(p, ARRAY_dQ, 0, 0, 0)]) &&
+           dQ[place_in(p, ARRAY_dQ, 0, 0, p->N_q - p->N_k - 1)] == 0;
+}
+
 // True if all of dQ is right but for numbers that are no numbers, in a lesson that sums dQ in the
-// workspace; and some of them are in a row that sees a key.
+// workspace; and some of them are in a row that sees a key, or in a tile that nobody adds to.
 static bool are_sums_nonfinite(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor *dQ = s->tensor, *LSE = p->array[ARRAY_LSE].tensor;
     const int64_t queries = p->B * p->H * p->N_q;
-    bool of_seen = p->N_k == 0;
+    bool of_seen = p->N_k == 0 || is_tile_left_out(p);
     if (!p->contract->workspace_bytes || p->contract->workspace_bytes(p) / queries <= 4)
         return false;
     FOR_EACH_QUERY(p, b, h, i)

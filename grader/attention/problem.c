@@ -421,7 +421,13 @@ void problem_bad_arguments(struct problem p, struct strides bad) {
         {COURSE_BAD_ARGUMENT, {{"N_k", -1}}}, {COURSE_BAD_ARGUMENT, {{"H", -1}}},
         {COURSE_BAD_ARGUMENT, {{"d", 0}}},    {0},
     };
+    const struct idle_call without_keys[] = {
+        {COURSE_BAD_ARGUMENT, {{"N_k", 0}, {"stride_k.n", bad.n}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", 0}, {"stride_v.h", bad.h}}},
+        {0},
+    };
     problem_refused(p, sizes);
+    problem_refused(p, without_keys);
     problem_strides_refused(p, COURSE_BAD_ARGUMENT, bad);
     null_refused(p);
 }

@@ -265,6 +265,26 @@ void multiply_misaligned(struct check* c, const struct matmul* of, int64_t M, in
     }
 }
 
+// The accesses of a case that has begun are watched; what it computes is no matter.
+static void watch(struct product p) {
+    product_declare(&p);
+    product_fill(&p, 1, p.of->largest);
+    check_run(p.check);
+}
+
+void multiply_watched_apart(struct check* c, const struct matmul* of, int64_t size) {
+    const int64_t odd = size + 2 * check_pick(c, 0, size / 4) + 1;
+    for (int i = 0; i < 3; i++)
+        watch(begin(c, of, i == 0 ? odd : size, i == 1 ? odd : size, i == 2 ? odd : size));
+    for (int column = 0; column < 2; column++) {
+        struct product p = product_of(c, of, column ? size : 1, column ? 1 : size, size);
+        p.C_part.first = p.A_part.first = p.B_part.first = 1;
+        check_case(c, "M = %lld, N = %lld, K = %lld, all begin 1 element later", (long long)p.M,
+                   (long long)p.N, (long long)p.K);
+        watch(p);
+    }
+}
+
 static bool reached(struct check* c, const struct matmul* of, int64_t M, int64_t N) {
     struct product p = begin(c, of, M, N, 1);
     product_declare(&p);
@@ -288,6 +308,8 @@ void multiply_reaches(struct check* c, const struct matmul* of) {
     check_reaches(c, of->max_size, last_column_reached, of);
 }
 
+enum { FEWER = 1 << 10 };  // (2 FEWER)^2 < 2^24: a float counts so many elements, too
+
 // The last elements of C, by the last terms of K: all of them lie beyond 2^32 elements.
 static bool end_reached(struct check* c, const void* huge, int64_t size) {
     enum { SHOWN = 64 };
@@ -308,8 +330,22 @@ static bool end_reached(struct check* c, const void* huge, int64_t size) {
     return check_end_is_right(p.C.t);
 }
 
+// The last elements of C beyond 2^32, where there is nothing to multiply.
+static bool nothing_reached(struct check* c, const void* of, int64_t size) {
+    enum { SHOWN = 64 };
+    struct product p = begin(c, of, size, size, 0);
+    p.before_M = p.M - 1;
+    p.before_N = p.N - SHOWN;
+    p.M = 1;
+    p.N = SHOWN;
+    product_declare(&p);
+    check_run_last_block(c);
+    check_run(c);
+    product_want(&p);
+    return check_end_is_right(p.C.t);
+}
+
 void multiply_huge_of(struct check* c, const struct huge* huge) {
-    enum { FEWER = 1 << 10 };  // (2 FEWER)^2 < 2^24: a float counts so many elements, too
     check_indexes(c, huge->of->max_size / 8 * 8 - 8 * check_pick(c, 1, 100) + huge->odd, FEWER,
                   end_reached, huge);
 }
@@ -319,6 +355,7 @@ void multiply_huge(struct check* c, const struct matmul* of) {
         const struct huge huge = {of, odd ? check_pick(c, 1, 7) : 0, NULL};
         multiply_huge_of(c, &huge);
     }
+    check_indexes(c, of->max_size - check_pick(c, 0, 99), FEWER, nothing_reached, of);
 }
 
 // ---- nothing to do

@@ -55,12 +55,17 @@ void multiply_zeros(struct check* c, const struct matmul* of);
 void multiply_misaligned(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K,
                          int64_t first);
 
+// For an item that is watched: M, N and K in turn are no whole tile, alone, so that a kernel for
+// whole tiles may be taken for the others' sake; then one row, and one column, in matrices that
+// begin at no pair of elements. What C holds is no matter. size: of the others.
+void multiply_watched_apart(struct check* c, const struct matmul* of, int64_t size);
+
 // The largest M, then the largest N, with 1 for the other sizes: more than a grid has blocks in y,
 // or 16 bits can count. See check_reaches().
 void multiply_reaches(struct check* c, const struct matmul* of);
 
 // Each matrix has more elements than 32 bits can count: check_indexes(). Once rows are a multiple
-// of 8 elements long, once they are not.
+// of 8 elements long, once they are not; and C alone, with K = 0.
 void multiply_huge(struct check* c, const struct matmul* of);
 
 // The same of matrices whose sizes have the remainder `odd` by 8. A launcher's own `begin` starts a

@@ -34,8 +34,8 @@ static struct matrix declare(const struct product* p, const char* name, bool out
 // The arrays that the launcher gets, of which the case has the ends.
 static void declare_ends(const struct product* p) {
     const int64_t M = p->before_M + p->M, N = p->before_N + p->N;
-    if (p->before_M > 0) check_ends(p->check, p->A.t, 1, M * p->K);
-    if (p->before_N > 0) check_ends(p->check, p->B.t, p->K, N);
+    if (p->before_M > 0 && p->K > 0) check_ends(p->check, p->A.t, 1, M * p->K);
+    if (p->before_N > 0 && p->K > 0) check_ends(p->check, p->B.t, p->K, N);
     if (M * N > p->C.t->count) check_ends(p->check, p->C.t, 1, M * N);
 }
 
