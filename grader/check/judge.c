@@ -235,8 +235,8 @@ static enum cause mistake(struct check* c, const struct tensor* t, struct budget
     return cause;
 }
 
-// Was the first call right, and would this one, of other sizes or elsewhere, be right if it were
-// the only one? Then it was made with what the first has left.
+// Was the first call right, and would this one, of other sizes or elsewhere, be right as the only
+// one? Then it was made with what the first has left.
 static bool is_of_before(struct check* c, const struct tensor* t, struct budget budget,
                          bool nothing) {
     return c->round > 0 && (c->varied || nothing || arena_is_elsewhere((uint32_t)c->round)) &&
