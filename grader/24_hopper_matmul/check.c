@@ -166,8 +166,8 @@ static void whole_range(struct check* c) {
     multiply_range(c, &contract);
 }
 
-// No sum is rounded: K is below 64, or all numbers are 1. First the numbers differ, so that a number
-// of another place shows.
+// No sum is rounded: K is below 64, or all numbers are 1. First they differ, so that a number of
+// another place shows.
 static void not_finite(struct check* c) {
     multiply_not_finite(c, &contract, 16 * check_pick(c, 1, 3), 8, false);
     multiply_not_finite(c, &of_ones, 16 * check_pick(c, 5, 7), 8, true);
