@@ -205,6 +205,17 @@ static bool last_column_reached(struct check* c, const void* unused, int64_t col
     return reached(c, FEW, cols);
 }
 
+// One column, or one row, for which a launcher may have a kernel of its own.
+static bool column_reached(struct check* c, const void* unused, int64_t rows) {
+    (void)unused;
+    return reached(c, rows, 1);
+}
+
+static bool row_reached(struct check* c, const void* unused, int64_t cols) {
+    (void)unused;
+    return reached(c, 1, cols);
+}
+
 // More tiles of 64 than a fixed grid has blocks: they take one after another.
 enum { MANY_TILES = 64 * (REACH_WHOLE + 4) };
 
@@ -236,6 +247,8 @@ static void any_both(struct check* c) {
     static const int64_t hard[][2] = {{33, 65}, {113, 203}, {4321, 1},  {1, 4321}, {1, 1},
                                       {34, 70}, {68, 36},   {31, 1025}, {63, 32},  {1023, 31}};
     for (int i = 0; i < 10; i++) turn(c, hard[i][0], hard[i][1]);
+    check_reaches(c, ((int64_t)1 << 30) + 4096 + check_pick(c, 8, 40), column_reached, NULL);
+    check_reaches(c, ((int64_t)1 << 30) + 4096 + check_pick(c, 8, 40), row_reached, NULL);
 }
 
 // ---- item: memory safety

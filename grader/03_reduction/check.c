@@ -105,18 +105,8 @@ static void any_rows(struct check* c) {
     batch_reaches(c, &contract);
 }
 
-// The numbers between the rows show in sum and max if a kernel takes them in.
 static void strided(struct check* c) {
-    for (int with_nan = 0; with_nan < 2; with_nan++) {
-        struct batch b = batch_of(c, &contract, ROWS, COLS);
-        b.stride += check_pick(c, 1, 40);
-        b.first = check_pick(c, 1, 31);
-        batch_begin(&b, with_nan ? "NaN between the rows" : "gaps between the rows");
-        for (int64_t i = 0; i < b.x->count; i++)
-            b.x->value[i] = with_nan ? (double)NAN : (double)check_pick(c, 10, 20);
-        fill_rows(c, &b);
-        run(c, &b);
-    }
+    batch_apart(c, &contract, ROWS, COLS, 10, (struct batch_call){fill_rows, judge});
     struct batch b = batch_of(c, &contract, ROWS, COLS);
     if (!batch_begin_far(&b)) return;
     fill_rows(c, &b);

@@ -74,7 +74,7 @@ static void precise(struct check* c) {
 // that is not full goes on with the last element again, or not.
 static void not_finite(struct check* c) {
     multiply_not_finite(c, &contract, 2 * WHOLE, 8, true);
-    multiply_not_finite(c, &contract, WHOLE + check_pick(c, 9, 15), 8, true);
+    multiply_not_finite(c, &contract, 2 * WHOLE + check_pick(c, 1, 7), 8, true);
     multiply_zeros(c, &contract);
 }
 
@@ -151,6 +151,8 @@ static const struct hypothesis of_tiles[] = {
     SUM(inner_tail, TILES, right_term, whole_tiles),
     SUM(inner_tail, TILES, stale_or_nothing, all_tiles),
     SUM(inner_tail, TILES, last_again, all_tiles),
+    SUM_BACK(inner_tail, TILES, A_tail_stale, tiles_back, 1),
+    SUM_BACK(inner_tail, TILES, B_tail_stale, tiles_back, 1),
     SUM(transposed, TILES, A_turned, all_tiles),
     SUM(transposed, TILES, B_turned, all_tiles),
     SUM(transposed, TILES, A_of_the_column, all_tiles),

@@ -139,6 +139,12 @@ static const struct hypothesis of_tiles[] = {
     SUM_BACK(inner_tail, TILES, stale_tail, tiles_back, 2),
     SUM_BACK(inner_tail, TILES, stale_tail, tiles_back, 3),
     SUM_BACK(inner_tail, TILES, stale_tail, tiles_back, 4),
+    SUM_BACK(inner_tail, TILES, A_tail_stale, tiles_back, 1),
+    SUM_BACK(inner_tail, TILES, B_tail_stale, tiles_back, 1),
+    SUM_BACK(inner_tail, TILES, A_tail_stale, tiles_back, 2),
+    SUM_BACK(inner_tail, TILES, B_tail_stale, tiles_back, 2),
+    SUM_BACK(inner_tail, TILES, A_tail_stale, tiles_back, 3),
+    SUM_BACK(inner_tail, TILES, B_tail_stale, tiles_back, 3),
     SUM(transposed, TILES, A_turned, all_tiles),
     SUM(transposed, TILES, B_turned, all_tiles),
     SUM(swizzle, TILES, A_pieces, pieces),
@@ -157,6 +163,7 @@ static const struct hypothesis others[] = {
     {CAUSE_fragment_order, rows_interleaved, 1, NULL},
     {CAUSE_fragment_order, columns_exchanged, 1, NULL},
     {CAUSE_low_precision, make_truncated, 1, NULL},
+    {CAUSE_ties, make_ties, 2, NULL},
     {0},
 };
 

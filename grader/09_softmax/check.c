@@ -108,6 +108,11 @@ static void run_rising(struct check* c, int64_t cols, const char* name) {
     run(c, &b);
 }
 
+static void rising(struct check* c, const struct batch* b) {
+    (void)c;
+    batch_fill_rising(b);
+}
+
 // ---- items
 
 // Fewer elements than a warp has lanes, and one more.
@@ -123,6 +128,16 @@ static void narrow(struct check* c) {
     batch_begin(&b, "one score near 0");
     batch_fill(&b, -0.01, 0.01);
     run(c, &b);
+}
+
+// Widths of which the registers of some warps hold all, if a row begins with a line. It does not:
+// its last numbers are for the next kernel of a launcher.
+static void whole_registers(struct check* c) {
+    static const int64_t width[] = {512 * 43, 512 * 21, 512 * 9, 32 * 17};
+    struct batch b = batch_of(c, &contract, 1, width[0]);
+    b.calls = 4;
+    b.first_out = 31;
+    batch_widths(&b, "whole registers", width, 0, (struct batch_call){rising, compare});
 }
 
 // On both sides of 1024, which a warp or a block may just hold; even, but no multiple of 4, or of
@@ -149,30 +164,37 @@ static void any_width(struct check* c) {
     run_rising(c, 48 * 256, "at a limit");
     // The widest row that 1024 threads keep: no rest, wherever it begins.
     run_rising(c, MOST, "at a limit");
+    whole_registers(c);
     batch_fits(c, &contract, 48 * 256);
     batch_launches(c, &contract, 1008, 1040);
+}
+
+// The last row but one has an outlier, so far behind that no registers hold it; the last one is
+// nothing but -inf.
+static void run_hard(struct check* c, struct batch b, const char* name) {
+    batch_begin(&b, name);
+    batch_fill_rising(&b);
+    const int64_t last = b.rows - 1;
+    batch_row(&b, last - 1)[check_pick(c, MOST, b.cols - 1)] = check_uniform(c, 120.0, 200.0);
+    for (int64_t j = 0; j < b.cols; j++) batch_row(&b, last)[j] = -INFINITY;
+    run(c, &b);
 }
 
 // More than the registers of a block hold: a part is in shared memory, or read again. Of rows wider
 // than MOST only this item knows.
 static void wider_than_registers(struct check* c) {
     run_rising(c, MOST + 2 * check_pick(c, 1, 8000), "wider than the registers");
-    // More than the registers and the shared memory of any multiprocessor, 483 KB on an H200.
-    run_rising(c, 2 * check_pick(c, 64000, 68000) + 1, "too wide to be kept");
     // The row, or what registers leave over of it, just fits into the 227 KB that a block may ask
     // for, and does not beside a few more numbers.
     run_rising(c, 227 * 256 - 4, "at a limit");
     run_rising(c, 227 * 256, "at a limit");
     run_rising(c, 227 * 256 + IN_REGISTERS - 8, "at a limit");
     batch_fits(c, &contract, 227 * 256);
-
-    // A rest that has the maximum, and a row of nothing but -inf.
-    struct batch b = batch_of(c, &contract, 2, MOST + check_pick(c, 4000, 8000));
-    batch_begin(&b, "an outlier near the end, and a row of -inf");
-    batch_fill(&b, -9.0, 1.0);
-    batch_row(&b, 0)[check_pick(c, MOST, b.cols - 1)] = check_uniform(c, 120.0, 200.0);
-    for (int64_t j = 0; j < b.cols; j++) batch_row(&b, 1)[j] = -INFINITY;
-    run(c, &b);
+    // More than the registers and the shared memory of any multiprocessor, 483 KB on an H200.
+    const int64_t too_wide = 2 * check_pick(c, 64000, 68000) + 1;
+    run_hard(c, batch_of(c, &contract, 3, too_wide), "too wide to be kept");
+    const int64_t kept = MOST + check_pick(c, 4000, 8000);
+    run_hard(c, batch_of(c, &contract, 2, kept), "an outlier near the end, and a row of -inf");
 }
 
 static void fill(struct check* c, const struct batch* b) {
@@ -187,20 +209,8 @@ static void any_rows(struct check* c) {
     batch_reaches(c, &contract);
 }
 
-// The numbers between the rows of x are large, then NaN.
 static void strided(struct check* c) {
-    for (int i = 0; i < 2; i++) {
-        struct batch b = batch_of(c, &contract, ROWS, COLS);
-        b.stride += check_pick(c, 1, 40);
-        b.stride_out += check_pick(c, 41, 80);
-        b.first = check_pick(c, 1, 31);
-        b.first_out = check_pick(c, 1, 31);
-        batch_begin(&b, "gaps");
-        for (int64_t k = 0; k < b.x->count; k++)
-            b.x->value[k] = i == 0 ? check_uniform(c, 10.0, 20.0) : NAN;
-        batch_fill(&b, -9.0, 1.0);
-        run(c, &b);
-    }
+    batch_apart(c, &contract, ROWS, COLS, 10, (struct batch_call){fill, compare});
     struct batch b = batch_of(c, &contract, ROWS, COLS);
     if (!batch_begin_far(&b)) return;
     batch_fill(&b, -9.0, 1.0);

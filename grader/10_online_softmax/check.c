@@ -119,18 +119,8 @@ static void any_rows(struct check* c) {
     batch_reaches(c, &contract);
 }
 
-// The numbers between the rows are large, so they show in m if a kernel takes them in; then NaN.
 static void strided(struct check* c) {
-    for (int with_nan = 0; with_nan < 2; with_nan++) {
-        struct batch b = batch_of(c, &contract, ROWS, COLS);
-        b.stride = COLS + check_pick(c, 1, 40);
-        b.first = check_pick(c, 1, 31);
-        batch_begin(&b, with_nan ? "NaN between the rows" : "gaps between the rows");
-        fill_uniform(c, b.x, 100.0, 200.0);
-        for (int64_t i = 0; with_nan && i < b.x->count; i++) b.x->value[i] = NAN;
-        batch_fill(&b, -9.0, 1.0);
-        run(c, &b);
-    }
+    batch_apart(c, &contract, ROWS, COLS, 100, (struct batch_call){fill, compare});
     struct batch far = batch_of(c, &contract, ROWS, COLS);
     if (!batch_begin_far(&far)) return;
     batch_fill(&far, -9.0, 1.0);

@@ -239,6 +239,7 @@ static const struct hypothesis others[] = {
     {CAUSE_accumulates, sums_go_on, 2, NULL},
     {CAUSE_swizzle, C_pieces, 2, NULL},
     {CAUSE_low_precision, make_truncated, 1, NULL},
+    {CAUSE_ties, make_ties, 2, NULL},
     {CAUSE_half_range, C_in_half, 1, NULL},
     {0},
 };

@@ -73,8 +73,11 @@
     CAUSE(nan_leak,                                                                                \
           "a NaN or infinity reaches elements that do not depend on it (0 * NaN is NaN)")          \
     CAUSE(nan_lost,                                                                                \
-          "where a NaN or an infinity has to show stands a number: 0 * NaN is NaN, and who "       \
+          "where a NaN or an infinity has to show stands another value: 0 * NaN is NaN, and who "  \
           "rounds by hand has to keep both")                                                       \
+    CAUSE(infinity_lost,                                                                           \
+          "where an infinity has to show stands NaN: infinity minus infinity is NaN, and so is "   \
+          "infinity times 0")                                                                      \
     CAUSE(zero_skipped, "a product with 0 is left out: 0 times NaN or infinity is NaN")            \
     CAUSE(overflow, "exp overflows on large scores: subtract first (the row maximum, or LSE)")     \
     CAUSE(max_init,                                                                                \
@@ -198,6 +201,7 @@
     CAUSE(label_range,                                                                             \
           "a label that is no token: the loss and the row's gradient are NaN, the row counts")     \
     CAUSE(cut_off, "numbers are cut off to 16 bits: round to the nearest")                         \
+    CAUSE(ties, "what lies halfway between two numbers of 16 bits is rounded to the even one")     \
     /* numbers of eight bits */                                                                    \
     CAUSE(amax,                                                                                    \
           "a scale is amax / 448, and amax the largest finite size of all that share it: at "      \

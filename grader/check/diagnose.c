@@ -330,15 +330,29 @@ static enum cause whole(const struct picture* p) {
     return only_lost || (cut && different == DIFFERENT) ? CAUSE_whole_numbers : CAUSE_NONE;
 }
 
-// Where NaN or an infinity is wanted a number stands, and nothing else is wrong.
+// Where NaN or an infinity is wanted a number stands, or an infinity for NaN, and nothing else is
+// wrong.
 static enum cause lost(const struct picture* p) {
     bool any = false;
     for (int64_t i = 0; i < p->t->count; i++) {
+        const double got = p->t->got[i], want = p->t->want[i];
         if (!p->wrong[i]) continue;
-        if (p->poison[i] || isfinite(p->t->want[i]) || !isfinite(p->t->got[i])) return CAUSE_NONE;
+        if (p->poison[i] || isfinite(want) || isnan(got) || (isinf(got) && !isnan(want)))
+            return CAUSE_NONE;
         any = true;
     }
     return any ? CAUSE_nan_lost : CAUSE_NONE;
+}
+
+// Where an infinity is wanted stands NaN, and nothing else is wrong.
+static enum cause infinity_lost(const struct picture* p) {
+    bool any = false;
+    for (int64_t i = 0; i < p->t->count; i++) {
+        if (!p->wrong[i]) continue;
+        if (p->poison[i] || !isinf(p->t->want[i]) || !isnan(p->t->got[i])) return CAUSE_NONE;
+        any = true;
+    }
+    return any ? CAUSE_infinity_lost : CAUSE_NONE;
 }
 
 static enum cause transposed(const struct picture* p) {
@@ -500,8 +514,9 @@ static enum cause from_poison(const struct picture* p) {
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found) {
     static enum cause (*const patterns[])(const struct picture*) = {
-        touched,   all_zero, earlier_round, tail,       from_poison,    one_batch, nonfinite,
-        exchanged, whole,    lost,          transposed, constant_ratio, imprecise, moved,
+        touched,   all_zero, earlier_round, tail,          from_poison, one_batch,      nonfinite,
+        exchanged, whole,    lost,          infinity_lost, transposed,  constant_ratio, imprecise,
+        moved,
     };
     struct picture p = {.c = c, .t = t, .found = found, .budget = budget};
     p.poison = t->state->poison + (t->got - t->state->got);

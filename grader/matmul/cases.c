@@ -205,6 +205,16 @@ void multiply_range(struct check* c, const struct matmul* of) {
     }
 }
 
+// A whole tile, of 8 to 64, before the K: infinities that the last tile, which is not full, may hold
+// still behind its end, where 0 times them is NaN. They are all that is not finite in their row of
+// A and column of B.
+static void put_before_last_tile(const struct product* p) {
+    for (int64_t tile = 8; tile <= 64 && tile <= p->K; tile *= 2) {
+        p->A.t->value[p->M / 2 * p->K + p->K - tile] = -INFINITY;
+        p->B.t->value[(p->K - tile) * p->N + p->N - 1] = INFINITY;
+    }
+}
+
 // Of a long row of A all numbers but the first are 0, so that bf16 holds the sums, too, and one
 // tile is like the other: NaN and infinity stand in the first.
 static void run_not_finite(struct product p, int64_t among, bool at_end) {
@@ -226,6 +236,7 @@ static void run_not_finite(struct product p, int64_t among, bool at_end) {
     B[last * p.N + col + p.N / 2 - 1] = INFINITY;
     A[nan_at] = 0;  // 0 times NaN, or infinity, is NaN: no product may be left out
     A[last] = 0;
+    if (K < LONG_K) put_before_last_tile(&p);
     check_run(c);
     product_compare(&p);
 }

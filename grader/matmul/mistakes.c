@@ -183,6 +183,14 @@ double stale_tail(const struct product* p, struct term at) {
     return right_term(p, at);
 }
 
+double A_tail_stale(const struct product* p, struct term at) {
+    return at.k < p->K ? right_term(p, at) : 0 * in_tile(&p->A, at.i, at.k - at.size);
+}
+
+double B_tail_stale(const struct product* p, struct term at) {
+    return at.k < p->K ? right_term(p, at) : 0 * in_tile(&p->B, at.k - at.size, at.j);
+}
+
 double A_row_length(const struct product* p, struct term at) {
     return in_memory(&p->A, at.i * at.size + at.k) * in_tile(&p->B, at.k, at.j);
 }
@@ -310,24 +318,45 @@ bool nan_leaked(const struct product* p) {
     return wanted > 0 && nan > wanted && nan < p->M * p->N;
 }
 
-// If several sums are stored at one place, nobody knows which stays.
-bool make_truncated(const struct suspect* s, const struct hypothesis* h, int variant,
-                    double* guess) {
+// The sum, rounded to 16 bits: cut off; or to the nearest, and what lies halfway away from 0, or
+// towards 0.
+enum { CUT_OFF, HALF_AWAY, HALF_BACK };
+static double rounded_as(const struct product* p, double sum, int way) {
+    const double nearest = dtype_round(p->of->dtype, sum);
+    const double ulp = dtype_ulp(p->of->dtype, fabs(sum));
+    const double beyond = fabs(nearest) - fabs(sum);  // further from 0
+    double steps = 0;
+    if (way == CUT_OFF && beyond > 0) steps = -1;
+    if (way == HALF_AWAY && beyond == -ulp / 2) steps = 1;
+    if (way == HALF_BACK && beyond == ulp / 2) steps = -1;
+    return steps == 0 ? nearest : nearest + copysign(ulp, steps * sum);
+}
+
+static bool make_rounded(const struct suspect* s, int way, double* guess) {
     const struct product* p = s->problem;
-    (void)h, (void)variant;
     for (int64_t i = 0; i < p->M; i++)
         for (int64_t j = 0; j < p->N; j++) {
             int64_t e = place_in(&p->C, i, j);
             double sum = 0;
             for (int64_t k = 0; k < p->K; k++) sum += right_term(p, (struct term){0, i, k, j});
-            guess[e] = dtype_round(p->of->dtype, sum);
-            if (fabs(guess[e]) > fabs(sum))
-                guess[e] -= copysign(dtype_ulp(p->of->dtype, fabs(sum)), sum);
+            guess[e] = rounded_as(p, sum, way);
             if (hypothesis_refuted(s, e, guess[e])) return false;
         }
     return true;
 }
 
+bool make_truncated(const struct suspect* s, const struct hypothesis* h, int variant,
+                    double* guess) {
+    (void)h, (void)variant;
+    return make_rounded(s, CUT_OFF, guess);
+}
+
+bool make_ties(const struct suspect* s, const struct hypothesis* h, int variant, double* guess) {
+    (void)h;
+    return make_rounded(s, variant == 0 ? HALF_AWAY : HALF_BACK, guess);
+}
+
+// If several sums are stored at one place, nobody knows which stays.
 bool make_C_rows(const struct suspect* s, const struct hypothesis* h, int variant, double* guess) {
     const struct product* p = s->problem;
     const struct matrix* C = &p->C;

@@ -98,6 +98,9 @@ double B_first_again(const struct product* p, struct term at);
 double B_second_again(const struct product* p, struct term at);
 // Beyond K, the last tile still holds what was there `size` elements before.
 double stale_tail(const struct product* p, struct term at);
+// Of one matrix alone: it is multiplied by the other's zeros, and shows where it is not finite.
+double A_tail_stale(const struct product* p, struct term at);
+double B_tail_stale(const struct product* p, struct term at);
 // Rows of A, or of B, are `size` elements long.
 double A_row_length(const struct product* p, struct term at);
 double B_row_length(const struct product* p, struct term at);
@@ -131,6 +134,10 @@ bool make_turned(const struct suspect* s, const struct hypothesis* h, int varian
 // A hypothesis' make(): every sum is truncated to the matrices' dtype, instead of rounded.
 bool make_truncated(const struct suspect* s, const struct hypothesis* h, int variant,
                     double* guess);
+
+// A hypothesis' make(): what lies halfway between two numbers of 16 bits goes away from 0, or towards
+// 0, and not to the even one.
+bool make_ties(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
 
 // A hypothesis' make(): rows of C, which is not wider than its array, are M, N, K or a stride of
 // elements long: SIZES variants.
