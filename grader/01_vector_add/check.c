@@ -165,7 +165,7 @@ static bool call_of_n_with_failure(struct check* c, int64_t n, const char* funct
 // little is there, which a launcher that copies piece by piece would ask for: it is not judged.
 static void many_blocks(struct check* c) {
     enum { COPIES = 3, PIECES = (1 << 18) + 1 };
-    add_and_compare(c, WHOLE * check_pick(c, 970, 1010), 1);
+    add_and_compare(c, WHOLE * check_pick(c, 1030, 1070), 1);
     if (call_of_n_with_failure(c, PIECES, "cudaMemcpy", COPIES + 1)) return;
     check_reaches(c, ((int64_t)1 << 32) + WHOLE * check_pick(c, 5, 9) + check_pick(c, 1, 31),
                   reached, NULL);

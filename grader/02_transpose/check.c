@@ -247,8 +247,9 @@ static void any_both(struct check* c) {
     static const int64_t hard[][2] = {{33, 65}, {113, 203}, {4321, 1},  {1, 4321}, {1, 1},
                                       {34, 70}, {68, 36},   {31, 1025}, {63, 32},  {1023, 31}};
     for (int i = 0; i < 10; i++) turn(c, hard[i][0], hard[i][1]);
-    check_reaches(c, ((int64_t)1 << 30) + 4096 + check_pick(c, 8, 40), column_reached, NULL);
-    check_reaches(c, ((int64_t)1 << 30) + 4096 + check_pick(c, 8, 40), row_reached, NULL);
+    // More than 65535 blocks of 1024 threads, which is what a capped grid has.
+    check_reaches(c, 65535 * 1024 + check_pick(c, 8, 40), column_reached, NULL);
+    check_reaches(c, 65535 * 1024 + check_pick(c, 8, 40), row_reached, NULL);
 }
 
 // ---- item: memory safety

@@ -183,7 +183,12 @@ static void run_hard(struct check* c, struct batch b, const char* name) {
 // More than the registers of a block hold: a part is in shared memory, or read again. Of rows wider
 // than MOST only this item knows.
 static void wider_than_registers(struct check* c) {
-    run_rising(c, MOST + 2 * check_pick(c, 1, 8000), "wider than the registers");
+    // A block that can have 99 KB of shared memory keeps less of such a row, or nothing.
+    struct batch less = batch_of(c, &contract, 2, MOST + 2 * check_pick(c, 1, 8000));
+    batch_begin(&less, "wider than the registers, as rtx3090");
+    check_pose_as(c, "rtx3090");
+    batch_fill_rising(&less);
+    run(c, &less);
     // The row, or what registers leave over of it, just fits into the 227 KB that a block may ask
     // for, and does not beside a few more numbers.
     run_rising(c, 227 * 256 - 4, "at a limit");

@@ -122,9 +122,10 @@ static void any_width(struct check* c) {
 
 // More than the registers and the shared memory of any multiprocessor hold, 483 KB on an H200.
 static void too_wide(struct check* c) {
-    struct head h = head_of(c, 1, 2 * check_pick(c, 131000, 135000) + 1);
-    head_begin(&h, "too wide to be kept");
+    struct head h = head_of(c, 2, 2 * check_pick(c, 131000, 135000) + 1);
+    head_begin(&h, "too wide to be kept, with an outlier near the end");
     head_fill_rising(&h);
+    logits_of(&h, 1)[h.V - check_pick(c, 1, 9999)] = check_uniform(c, 120.0, 200.0);
     run(c, &h);
     // Logits that fit only with many threads' registers, or with the 227 KB of shared memory that a
     // block may have on some cards. The first leave 48 KB and not a byte more beside 1024 threads.
@@ -156,16 +157,17 @@ static void any_rows(struct check* c) {
     check_reaches(c, (1 << 16) + check_pick(c, 8, 40), reached, NULL);
 }
 
-// The numbers between the rows are large, then NaN.
+// The numbers between the rows are large, then NaN; then so between narrow rows, for which a
+// launcher may have another kernel.
 static void strided(struct check* c) {
-    for (int i = 0; i < 2; i++) {
-        struct head h = head_of(c, ROWS, COLS);
+    for (int i = 0; i < 3; i++) {
+        struct head h = head_of(c, ROWS, i < 2 ? COLS : check_pick(c, 2, 31));
         h.stride += check_pick(c, 1, 40);
         h.first = check_pick(c, 1, 31);
         head_begin(&h, "gaps");
         check_begin_later(check_tensor(c, i ? "LSE" : "workspace"), 1);
         for (int64_t k = 0; k < h.logits->count; k++)
-            h.logits->value[k] = i == 0 ? check_uniform(c, 10.0, 20.0) : NAN;
+            h.logits->value[k] = i == 1 ? NAN : check_uniform(c, 10.0, 20.0);
         head_fill(&h, -9.0, 1.0);
         run(c, &h);
     }

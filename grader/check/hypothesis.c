@@ -36,12 +36,13 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
                         struct slack slack) {
     double largest = slack.of_largest > 0 ? largest_of(guess, t->count) : 0;
     double error = 0, unexplained = 0, worst = 0, sum = 0, growth = 0;
-    int64_t unknown = 0, finite = 0;
+    int64_t unknown = 0, finite = 0, untouched = 0;
     bool differs = false, apart = false;
     for (int64_t e = 0; e < t->count; e++) {
         double got = got_of(t, e), want = t->untouched[e] ? NAN : t->want[e];
+        untouched += t->untouched[e];
         if (guess[e] == ANYTHING) {
-            unknown++;
+            unknown += !t->untouched[e];
             continue;
         }
         if (guess[e] == NOT_WRITTEN) {
@@ -66,7 +67,7 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
             differs |= !is_like(want, guess[e], allowed);
         }
     }
-    if (unknown * 8 > t->count * 7) return FIT_NONE;
+    if (unknown * 8 > (t->count - untouched) * 7) return FIT_NONE;
     // it may be the last ulp that went beyond the budget
     double n = 0.5 * (double)finite;
     bool fails = worst > budget.max / 2 || sum > budget.mean * n ||
