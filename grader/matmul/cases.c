@@ -205,9 +205,9 @@ void multiply_range(struct check* c, const struct matmul* of) {
     }
 }
 
-// A whole tile, of 8 to 64, before the K: infinities that the last tile, which is not full, may hold
-// still behind its end, where 0 times them is NaN. They are all that is not finite in their row of
-// A and column of B.
+// Infinities a whole tile, of 8 to 64, before the end of K. If the last tile is not full, what it
+// holds behind K may still be these: 0 times them is NaN. Nothing else that is not finite stands in
+// their row of A and their column of B.
 static void put_before_last_tile(const struct product* p) {
     for (int64_t tile = 8; tile <= 64 && tile <= p->K; tile *= 2) {
         p->A.t->value[p->M / 2 * p->K + p->K - tile] = -INFINITY;

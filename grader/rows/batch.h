@@ -98,8 +98,8 @@ struct batch_call {
 };
 
 // Begins the case and judges its b->calls calls, 4 at most, in the same arrays: with width[0] =
-// b->cols numbers in a row, then with width[1], ..., which are fewer. Between the rows stand whole numbers, `between` to
-// twice that, or NaN.
+// b->cols numbers in a row, then with width[1], ..., which are fewer. Between the rows stand whole
+// numbers, `between` to twice that, or NaN.
 void batch_widths(struct batch* b, const char* what, const int64_t* width, double between,
                   struct batch_call call);
 

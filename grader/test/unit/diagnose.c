@@ -1,4 +1,5 @@
-// diagnose.c: which pictures of small errors are called rounding, and which are not.
+// diagnose.c: which pictures of small errors are called rounding, and which are not; what is said
+// where NaN or an infinity is wanted.
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +22,9 @@ static double number(int i) {
 static enum cause said(int64_t rows, int64_t columns) {
     static struct check c;
     static struct result_item record;
-    struct tensor_state state = {.want = want, .got = got, .poison = poison};
+    static float bytes[N];
+    struct tensor_state state = {
+        .want = want, .got = got, .poison = poison, .role = ARENA_OUTPUT};
     c = (struct check){.record = &record, .tensor_count = 1, .rounds = 1};
     c.tensor[0] = (struct tensor){.name = "out",
                                   .dtype = F32,
@@ -31,11 +34,14 @@ static enum cause said(int64_t rows, int64_t columns) {
                                   .got = got,
                                   .untouched = untouched,
                                   .state = &state};
+    for (int i = 0; i < N; i++) bytes[i] = (float)got[i];
+    c.arena.bytes = (unsigned char*)bytes;
     const struct budget budget = {.max = 1e-6, .mean = 1e-6};
     struct comparison found = {.wrong = 0};
     for (int64_t i = 0; i < rows * columns; i++) {
         const double error = fabs(got[i] - want[i]);
-        found.wrong += error > budget.max;
+        found.wrong += !(error <= budget.max);
+        found.nonfinite += isfinite(want[i]) && !isfinite(got[i]);
         found.worst = fmax(found.worst, error);
     }
     ck_assert_int_gt(found.wrong, 0);
@@ -93,11 +99,30 @@ START_TEST(test_one_sided) {
 }
 END_TEST
 
+// Element 7 is w and becomes g; all others are right.
+static enum cause said_of(double w, double g) {
+    for (int i = 0; i < N; i++) got[i] = want[i] = number(i);
+    want[7] = w;
+    got[7] = g;
+    return said(ROWS, COLUMNS);
+}
+
+START_TEST(test_not_finite) {
+    ck_assert_int_eq(said_of(NAN, 0.5), CAUSE_nan_lost);
+    ck_assert_int_eq(said_of(INFINITY, 0.5), CAUSE_nan_lost);
+    ck_assert_int_eq(said_of(NAN, -INFINITY), CAUSE_nan_lost);
+    ck_assert_int_eq(said_of(INFINITY, NAN), CAUSE_infinity_lost);
+    ck_assert_int_eq(said_of(-INFINITY, NAN), CAUSE_infinity_lost);
+    ck_assert_int_eq(said_of(INFINITY, -INFINITY), CAUSE_unknown);
+    ck_assert_int_eq(said_of(0.5, NAN), CAUSE_unknown);
+}
+END_TEST
+
 // check/ expects a lesson; these tests need none.
 const struct lesson lesson = {.name = "00_none"};
 
 int main(void) {
-    const TTest* const tests[] = {test_rounding, test_one_sided};
+    const TTest* const tests[] = {test_rounding, test_one_sided, test_not_finite};
     const int TESTS = (int)(sizeof tests / sizeof tests[0]);
     Suite* suite = suite_create("diagnose");
     TCase* t = tcase_create("diagnose");

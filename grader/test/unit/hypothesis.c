@@ -118,6 +118,27 @@ START_TEST(test_anything) {
 }
 END_TEST
 
+// Where nobody is to write, nothing has to be known.
+START_TEST(test_anything_between_rows) {
+    enum { MANY = 16, FIRST = 2 };
+    double want[MANY] = {1, 2}, got[MANY] = {1, 7}, guess[MANY] = {1, 7};
+    bool untouched[MANY] = {false}, poison[MANY] = {false};
+    for (int i = FIRST; i < MANY; i++) untouched[i] = true, guess[i] = ANYTHING;
+    struct tensor_state state = {.got = got, .poison = poison};
+    struct tensor t = {.dtype = F32,
+                       .shape = SHAPE(MANY),
+                       .count = MANY,
+                       .want = want,
+                       .got = got,
+                       .untouched = untouched,
+                       .state = &state};
+    const struct budget exact = {.max = 0};
+    ck_assert_int_eq(hypothesis_fit(&t, guess, exact, none), FIT_SHOWN);
+    guess[0] = guess[1] = ANYTHING;
+    ck_assert_int_eq(hypothesis_fit(&t, guess, exact, none), FIT_NONE);
+}
+END_TEST
+
 START_TEST(test_slack) {
     struct output o;
     struct tensor* t = output(&o, 1.5, 2, 3, 1000);
@@ -245,7 +266,7 @@ int main(void) {
     const TTest* const tests[] = {
         test_exact,     test_budget,          test_nan,     test_infinity, test_never_written,
         test_untouched, test_anything,        test_slack,   test_nearer,   test_unexplained,
-        test_search,    test_search_variants, test_refuted, test_reach,
+        test_search,    test_search_variants, test_refuted, test_reach,    test_anything_between_rows,
     };
     const int TESTS = (int)(sizeof tests / sizeof tests[0]);
     Suite* suite = suite_create("hypothesis");
