@@ -108,11 +108,6 @@ static void run_rising(struct check* c, int64_t cols, const char* name) {
     run(c, &b);
 }
 
-static void rising(struct check* c, const struct batch* b) {
-    (void)c;
-    batch_fill_rising(b);
-}
-
 // ---- items
 
 // Fewer elements than a warp has lanes, and one more.
@@ -130,14 +125,14 @@ static void narrow(struct check* c) {
     run(c, &b);
 }
 
-// Widths of which the registers of some warps hold all, if a row begins with a line. It does not:
-// its last numbers are for the next kernel of a launcher.
-static void whole_registers(struct check* c) {
-    static const int64_t width[] = {512 * 43, 512 * 21, 512 * 9, 32 * 17};
-    struct batch b = batch_of(c, &contract, 1, width[0]);
-    b.calls = 4;
+// A row of which the registers of some warps hold all, if it begins with a line. It does not: its
+// last numbers are for a launcher's next kernel.
+static void run_shifted(struct check* c, int64_t cols) {
+    struct batch b = batch_of(c, &contract, 1, cols);
     b.first_out = 31;
-    batch_widths(&b, "whole registers", width, 0, (struct batch_call){rising, compare});
+    batch_begin(&b, "whole registers");
+    batch_fill_rising(&b);
+    run(c, &b);
 }
 
 // On both sides of 1024, which a warp or a block may just hold; even, but no multiple of 4, or of
@@ -164,7 +159,9 @@ static void any_width(struct check* c) {
     run_rising(c, 48 * 256, "at a limit");
     // The widest row that 1024 threads keep: no rest, wherever it begins.
     run_rising(c, MOST, "at a limit");
-    whole_registers(c);
+    run_shifted(c, 32 * 17);
+    run_shifted(c, 512 * 21);
+    run_shifted(c, 512 * 43);
     batch_fits(c, &contract, 48 * 256);
     batch_launches(c, &contract, 1008, 1040);
 }

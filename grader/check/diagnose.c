@@ -514,9 +514,9 @@ static enum cause from_poison(const struct picture* p) {
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found) {
     static enum cause (*const patterns[])(const struct picture*) = {
-        touched,   all_zero, earlier_round, tail,          from_poison, one_batch,      nonfinite,
-        exchanged, whole,    lost,          infinity_lost, transposed,  constant_ratio, imprecise,
-        moved,
+        touched,       all_zero,   earlier_round,  tail,      from_poison,
+        one_batch,     nonfinite,  exchanged,      whole,     lost,
+        infinity_lost, transposed, constant_ratio, imprecise, moved,
     };
     struct picture p = {.c = c, .t = t, .found = found, .budget = budget};
     p.poison = t->state->poison + (t->got - t->state->got);

@@ -155,57 +155,29 @@ void batch_misaligned(struct check* c, const struct rows* of, int64_t rows, int6
 
 // ---- rows apart
 
-// Of the running batch: what lies behind `cols` numbers of each row is not written in this call.
-static void guard_behind(const struct batch* b, int64_t cols) {
-    for (int64_t e = b->first_out; e < b->out[0]->count; e++)
-        if ((e - b->first_out) % b->stride_out >= cols) b->out[0]->untouched[e] = true;
-}
-
-void batch_widths(struct batch* b, const char* what, const int64_t* width, double between,
-                  struct batch_call call) {
-    enum { MOST = 4 };
-    struct batch narrower[MOST];
-    struct check* c = b->check;
-    const int64_t low = isnan(between) ? 0 : (int64_t)between;
-    batch_begin(b, what);
-    for (int i = 0; i < b->calls; i++) {
-        narrower[i] = *b;
-        narrower[i].cols = width[i];
-        if (i > 0) check_vary(c, "cols", i, width[i]);
-        check_round(c, i);
-        if (b->of->writes_rows) guard_behind(b, width[i]);
-        for (int64_t e = 0; e < b->x->count; e++)
-            b->x->value[e] = isnan(between) ? between : (double)check_pick(c, low, 2 * low);
-        call.fill(c, &narrower[i]);
-    }
-    check_run(c);
-    for (int i = 0; i < b->calls; i++) {
-        check_round(c, i);
-        check_describe(c, &narrower[i]);
-        call.judge(c, &narrower[i]);
-    }
-}
-
 static void run_apart(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
-                      double between, struct batch_call call) {
-    enum { CALLS = 3 };
-    const int64_t width[CALLS] = {cols, check_pick(c, 5, 31), check_pick(c, 1, 4)};
+                      int64_t least, bool with_nan, struct batch_call call) {
     struct batch b = batch_of(c, of, rows, cols);
-    b.calls = CALLS;
     b.stride += check_pick(c, 1, 40);
     b.first = check_pick(c, 1, 31);
     if (of->writes_rows) {
         b.stride_out += check_pick(c, 41, 80);
         b.first_out = check_pick(c, 1, 31);
     }
-    batch_widths(&b, isnan(between) ? "NaN between the rows" : "numbers between the rows", width,
-                 between, call);
+    batch_begin(&b, with_nan ? "NaN between the rows" : "numbers between the rows");
+    for (int64_t e = 0; e < b.x->count; e++)
+        b.x->value[e] = with_nan ? (double)NAN : (double)check_pick(c, least, 2 * least);
+    call.fill(c, &b);
+    check_run(c);
+    call.judge(c, &b);
 }
 
-void batch_apart(struct check* c, const struct rows* of, int64_t rows, int64_t cols, double between,
+void batch_apart(struct check* c, const struct rows* of, int64_t rows, int64_t cols, int64_t least,
                  struct batch_call call) {
-    run_apart(c, of, rows, cols, between, call);
-    run_apart(c, of, rows, cols, NAN, call);
+    enum { LANES = 32 };  // of a warp
+    run_apart(c, of, rows, cols, least, false, call);
+    run_apart(c, of, rows, cols, least, true, call);
+    run_apart(c, of, rows, LANES, least, false, call);
 }
 
 // ---- calls of different sizes

@@ -97,16 +97,10 @@ struct batch_call {
     void (*judge)(struct check* c, struct batch* b);
 };
 
-// Begins the case and judges its b->calls calls, 4 at most, in the same arrays: with width[0] =
-// b->cols numbers in a row, then with width[1], ..., which are fewer. Between the rows stand whole
-// numbers, `between` to twice that, or NaN.
-void batch_widths(struct batch* b, const char* what, const int64_t* width, double between,
-                  struct batch_call call);
-
-// Rows that begin anywhere and are apart: of `cols` numbers, then of a few of these, for which a
-// launcher may have another kernel. What is between them is larger than what is in them, so that it
-// shows; then it is NaN.
-void batch_apart(struct check* c, const struct rows* of, int64_t rows, int64_t cols, double between,
+// Rows that begin anywhere and are apart. Between them stand whole numbers, `least` to twice that,
+// larger than those of the rows, so that they show; then NaN. Then a column for each lane of a warp,
+// for which a launcher may have another kernel.
+void batch_apart(struct check* c, const struct rows* of, int64_t rows, int64_t cols, int64_t least,
                  struct batch_call call);
 
 // One call for each array, which begins alone at an odd float. rows and cols: multiples of 4, so

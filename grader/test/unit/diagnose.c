@@ -23,8 +23,7 @@ static enum cause said(int64_t rows, int64_t columns) {
     static struct check c;
     static struct result_item record;
     static float bytes[N];
-    struct tensor_state state = {
-        .want = want, .got = got, .poison = poison, .role = ARENA_OUTPUT};
+    struct tensor_state state = {.want = want, .got = got, .poison = poison, .role = ARENA_OUTPUT};
     c = (struct check){.record = &record, .tensor_count = 1, .rounds = 1};
     c.tensor[0] = (struct tensor){.name = "out",
                                   .dtype = F32,

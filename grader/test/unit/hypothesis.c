@@ -264,9 +264,11 @@ const struct lesson lesson = {.name = "00_none"};
 
 int main(void) {
     const TTest* const tests[] = {
-        test_exact,     test_budget,          test_nan,     test_infinity, test_never_written,
-        test_untouched, test_anything,        test_slack,   test_nearer,   test_unexplained,
-        test_search,    test_search_variants, test_refuted, test_reach,    test_anything_between_rows,
+        test_exact,       test_budget,        test_nan,
+        test_infinity,    test_never_written, test_untouched,
+        test_anything,    test_slack,         test_nearer,
+        test_unexplained, test_search,        test_search_variants,
+        test_refuted,     test_reach,         test_anything_between_rows,
     };
     const int TESTS = (int)(sizeof tests / sizeof tests[0]);
     Suite* suite = suite_create("hypothesis");
