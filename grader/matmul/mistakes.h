@@ -135,8 +135,8 @@ bool make_turned(const struct suspect* s, const struct hypothesis* h, int varian
 bool make_truncated(const struct suspect* s, const struct hypothesis* h, int variant,
                     double* guess);
 
-// A hypothesis' make(): what lies halfway between two numbers of 16 bits goes away from 0, or towards
-// 0, and not to the even one.
+// A hypothesis' make(): what lies halfway between two numbers of 16 bits goes away from 0, or
+// towards 0, and not to the even one.
 bool make_ties(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
 
 // A hypothesis' make(): rows of C, which is not wider than its array, are M, N, K or a stride of
