@@ -382,8 +382,8 @@ static void called_again(struct check* c) {
     }
 }
 
-// What follows the product follows bias alone, too. Where f is asked for, bias is so far from 0 that
-// f is itself or 0, in any form.
+// What follows the product follows bias alone, too. Where f is asked for, bias is so far from 0
+// that f is itself or 0, in any form.
 static void without_inputs(struct check* c, int f, double p) {
     struct layer l = layer_of(c, HALF_M / 8, WHOLE_N, 0);
     l.f = f;
