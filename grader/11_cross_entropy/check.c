@@ -372,12 +372,14 @@ static void three_calls(struct check* c) {
     }
 }
 
-// A call with a part of the rows and logits before it, and one behind it: V[1] is the largest.
+// A call with a part of the rows and logits before it, and one behind it: V[1] is the largest. The
+// first may be on another GPU.
 enum { CALLS = 3 };
-static void other_sizes(struct check* c, int64_t rows, const int64_t V[CALLS]) {
+static void other_sizes(struct check* c, int64_t rows, const int64_t V[CALLS], const char* first) {
     struct head h = head_of(c, rows, V[1]);
     h.calls = CALLS;
-    head_begin(&h, "calls of other sizes");
+    head_begin(&h, first ? "calls on two GPUs" : "calls of other sizes");
+    if (first) check_begin_on(c, first);
     struct head size[CALLS] = {h, h, h};
     for (int i = 0; i < CALLS; i++) {
         struct head* part = &size[i];
@@ -402,11 +404,12 @@ static void other_sizes(struct check* c, int64_t rows, const int64_t V[CALLS]) {
 }
 
 // Then rows so wide that each call may ask for more shared memory than a block has without asking,
-// and not for more than 99 KB.
+// and not for more than 99 KB. And one of which a block of the first GPU may keep more than that.
 static void calls(struct check* c) {
     three_calls(c);
-    other_sizes(c, ROWS, (int64_t[]){FEW, 16 * COLS, COLS});
-    other_sizes(c, 1, (int64_t[]){61 * COLS, 78 * COLS, 2 * COLS});
+    other_sizes(c, ROWS, (int64_t[]){FEW, 16 * COLS, COLS}, NULL);
+    other_sizes(c, 1, (int64_t[]){61 * COLS, 78 * COLS, 2 * COLS}, NULL);
+    other_sizes(c, 1, (int64_t[]){40 * COLS, 90 * COLS, FEW}, "h200");
 }
 
 static void arguments(struct check* c) {
