@@ -299,9 +299,6 @@ static void three_calls(struct check* c) {
         compare(c, &b);
     }
     batch_grows(c, &contract, 2 * ROWS, 8 * COLS, (struct batch_call){fill, compare});
-    // Of this row a block of the first card may keep the rest, and one of the second may not.
-    batch_on_two_devices(c, &contract, 59 * COLS, "h200", "rtx3090",
-                         (struct batch_call){fill, compare});
 }
 
 static void arguments(struct check* c) {

@@ -201,26 +201,6 @@ void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t c
     }
 }
 
-void batch_on_two_devices(struct check* c, const struct rows* of, int64_t cols, const char* first,
-                          const char* second, struct batch_call call) {
-    char what[64];
-    struct batch b = batch_of(c, of, 1, cols);
-    snprintf(what, sizeof what, "a call as %s, then one on another GPU, as %s", first, second);
-    b.calls = 2;
-    batch_begin(&b, what);
-    check_begin_on(c, first);
-    check_pose_as(c, second);
-    for (int i = 0; i < b.calls; i++) {
-        check_round(c, i);
-        call.fill(c, &b);
-    }
-    check_run(c);
-    for (int i = 0; i < b.calls; i++) {
-        check_round(c, i);
-        call.judge(c, &b);
-    }
-}
-
 // ---- rows that are not computed
 
 // The end of an output for rows of equal numbers.

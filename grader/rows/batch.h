@@ -125,11 +125,6 @@ void batch_reaches(struct check* c, const struct rows* of);
 // check_walks().
 void batch_wide(struct check* c, const struct rows* of);
 
-// A row twice, first as on the card `first` (CARD=), then on another GPU, as `second`: what the
-// first has more of is not there then.
-void batch_on_two_devices(struct check* c, const struct rows* of, int64_t cols, const char* first,
-                          const char* second, struct batch_call call);
-
 // Rows of every width from `narrowest` to `widest`: does a GPU take each of the launches? A
 // block has at most 1024 threads: a kernel whose blocks depend on the width has its limit there.
 void batch_launches(struct check* c, const struct rows* of, int64_t narrowest, int64_t widest);
