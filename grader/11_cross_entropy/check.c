@@ -320,7 +320,7 @@ static void far_from_zero(struct check* c) {
 // out, and has a share of the target.
 static void ruled_out_at_the_end(struct check* c) {
     for (int last = 0; last < 2; last++) {
-        const int64_t V = 8 * check_pick(c, 5, 20) + check_pick(c, 1, 3);
+        const int64_t V = COLS + 8 * check_pick(c, 0, 9) + check_pick(c, 1, 3);
         struct head h = head_of(c, 1, V);
         h.first = 4;
         h.smoothing = check_uniform(c, 1e-6, 2e-6);

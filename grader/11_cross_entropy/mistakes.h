@@ -33,11 +33,11 @@ struct twist {
         MERGE_SECOND,    // or the first one's
         MERGE_CROSSED,   // or each is moved by the other's factor
     } l;
-    enum { NOWHERE, IN_PIECES, AT_EDGES, AT_FRONT, AT_BACK } unhit;  // where a label's place is
-                                                                     // like any other
-    bool packed;                                  // rows are addressed without their stride
-    bool half_labels;                             // labels are read as numbers of 32 bits
-    bool cut_labels;                              // a label's upper 32 bits are lost
+    // where a label's place is like any other
+    enum { NOWHERE, IN_PIECES, AT_EDGES, AT_FRONT, AT_BACK } unhit;
+    bool packed;          // rows are addressed without their stride
+    bool half_labels;     // labels are read as numbers of 32 bits
+    bool cut_labels;      // a label's upper 32 bits are lost
     bool cut_ignored;     // and those of ignore_index when the two are compared
     bool below_zero;      // rows with a label below 0 do not count, whatever ignore_index is
     bool ignored_taken;   // rows with a label that is a token count, also if it is ignore_index
