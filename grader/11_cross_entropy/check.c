@@ -323,7 +323,7 @@ static void ruled_out_at_the_end(struct check* c) {
         const int64_t V = COLS + 8 * check_pick(c, 0, 9) + check_pick(c, 1, 3);
         struct head h = head_of(c, 1, V);
         h.first = 4;
-        h.smoothing = ldexp((double)V, -30);  // eps / V is a bf16: who divides by V - 1 rounds to it
+        h.smoothing = ldexp((double)V, -30);  // eps / V is a bf16; eps / (V - 1) rounds to it
         head_begin(&h, last ? "the last is -inf" : "the first is -inf");
         head_fill(&h, 0.5, 10.5);
         set_label(&h, 0, check_pick(c, 8, 24));
