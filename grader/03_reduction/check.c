@@ -114,7 +114,7 @@ static void strided(struct check* c) {
 }
 
 // Rows of -1 and -2, -2 and -3, -3 and -4; one row of nothing but -inf, one row of -inf except for
-// one element, and one that begins with one -inf.
+// one element, and one that begins with one -inf. A -0 is above the negative numbers of its row.
 static void negative(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, COLS / 2);
     batch_begin(&b, "negative");
@@ -122,6 +122,7 @@ static void negative(struct check* c) {
         for (int64_t j = 0; j < b.cols; j++)
             batch_row(&b, row)[j] = -(double)(1 + row % 3 + check_pick(c, 0, 1));
     int64_t shown = check_pick(c, 0, b.cols - 1);
+    batch_row(&b, 3)[shown] = -0.0;
     for (int64_t j = 0; j < b.cols; j++) {
         batch_row(&b, 2)[j] = -INFINITY;
         if (j != shown) batch_row(&b, 5)[j] = -INFINITY;

@@ -136,6 +136,18 @@ static struct pair bits_compared(const struct batch* b, int64_t row, int variant
     return p;
 }
 
+// Bits are put in the order of floats, but those of -0, the least of all integers, below all.
+static struct pair zero_least(const struct batch* b, int64_t row, int variant) {
+    struct pair p = pair_wanted(b, row);
+    const double* x = batch_row(b, row);
+    double max = -INFINITY;
+    (void)variant;
+    for (int64_t j = 0; j < b->cols; j++)
+        if (x[j] != 0 || !signbit(x[j])) max = fmax(max, x[j]);
+    if (max > -INFINITY) p.number[1] = max;
+    return p;
+}
+
 // No element arrives.
 static struct pair nothing(const struct batch* b, int64_t row, int variant) {
     struct pair p = reduce(NULL, 0);
@@ -185,6 +197,7 @@ static const struct hypothesis mistakes[] = {
     PAIR_OR_ONE(stride_ignored, 1, rows_packed),
     PAIR(low_precision, 3, subnormals_lost),
     PAIR_OR_ONE(bits_compared, 4, bits_compared),
+    PAIR_OR_ONE(bits_compared, 1, zero_least),
     PAIR_OR_ONE(inner_tail, 14, rest_of_few_dropped),
     PAIR_OR_ONE(merge_lost, LOSSES, threads_lost),
     PAIR(counted_again, COUNTED_AGAIN, counted_again),

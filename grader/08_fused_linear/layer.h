@@ -34,6 +34,7 @@ struct layer {
     bool backward;                        // fused_linear_backward()
     int64_t shown;                        // of the last elements of the outputs; 0: all are
     int calls;                            // in the same arrays: rounds of the case
+    const char* card;                     // to pose as; NULL: none
     struct tensor *Y, *Z, *X, *W, *bias;  // NULL if the case passes NULL
     struct tensor *dZ, *dY;
 };

@@ -427,6 +427,16 @@ static bool is_plain(const struct layer* l) {
     return true;
 }
 
+// Is every element what it is without dropout?
+static bool is_undropped(const struct layer* l, const struct tensor* t) {
+    for (int64_t e = 0; e < l->M * l->N; e++) {
+        const double z = l->backward ? (l->f ? l->Z->value[e] : 0) : z_of(l, e / l->N, e % l->N);
+        const double y = l->backward ? l->dY->value[e] * slope_of(l->f, z) : f_of(l->f, z);
+        if (!(fabs(t->got[e] - y) <= 0x1p-7 * fabs(y))) return false;
+    }
+    return true;
+}
+
 // Elements are of very different size: what is allowed for the largest would excuse much of the
 // others. Errors of a mistaken kernel's own are a rounding to bf16, and f's.
 static enum cause explain_layer(const struct layer* l, const struct tensor* t) {
@@ -434,6 +444,7 @@ static enum cause explain_layer(const struct layer* l, const struct tensor* t) {
         .tensor = t, .budget = {.max = 1e-5}, .slack = {.of_element = 0x1p-7}, .problem = l};
     for (int64_t e = 0; e < l->M * l->N; e++)
         if (!check_was_written(t, e)) return CAUSE_NONE;  // what is seen without us
+    if (l->p == 1 && t != l->Z && is_undropped(l, t)) return CAUSE_drop_missing;
     if (l->p == 1 && t != l->Z) return is_plain(l) ? CAUSE_drop_all : CAUSE_drop_chosen;
     if (l->p > 0 && t != l->Z && dropped_are_nan(l, t)) return CAUSE_drop_chosen;
     const bool of_f = l->f && t != (l->backward ? NULL : l->Z);

@@ -127,10 +127,13 @@ static void strided(struct check* c) {
     run(c, &far);
 }
 
+// -0 is above all of them, and of its bits, as an integer, no other is below.
 static void negative(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, COLS);
-    batch_begin(&b, "all below -2");
+    batch_begin(&b, "all below -2, but for a -0 in every other row");
     batch_fill(&b, -12.0, -2.0);
+    for (int64_t row = 1; row < ROWS; row += 2)
+        batch_row(&b, row)[check_pick(c, 0, COLS - 1)] = -0.0;
     run(c, &b);
     b = batch_of(c, &contract, ROWS, COLS);
     batch_begin(&b, "all below -20000");

@@ -71,7 +71,7 @@ static struct pair base_two(const struct batch* b, int64_t row, int variant) {
 static struct pair bits_compared(const struct batch* b, int64_t row, int variant) {
     double want = b->out[0]->want[row], got = b->out[0]->got[row];
     (void)variant;
-    if (!(want < 0) || !isfinite(got) || got > want) return pair_wanted(b, row);
+    if (!signbit(want) || !isfinite(got) || got > want) return pair_wanted(b, row);
     return written(got, row_sum_exp(batch_row(b, row), b->cols, got));
 }
 
@@ -266,14 +266,16 @@ static bool is_product_rounded(const struct batch* b, double budget) {
     return infinite;
 }
 
+// Scores below it may be taken for none.
+#define LOW -2e38
+
 // Rows of finite scores so low that they were taken for hidden ones have an l of 0. Where no
 // maximum is subtracted it is 0 as well, but in rows that are less low, too.
 static bool is_low_taken_for_hidden(const struct batch* b, double budget) {
-    const double low = -2e38;
     for (int64_t row = 0; row < b->rows; row++) {
         const double m = b->out[0]->want[row], l = b->out[1]->got[row];
         if (fabs(l - b->out[1]->want[row]) <= budget) continue;
-        if (l != 0 || !(m < low) || m == -INFINITY) return false;
+        if (l != 0 || !(m < LOW) || m == -INFINITY) return false;
     }
     return true;
 }
@@ -327,13 +329,15 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (cause) return cause;
     if (t != m) return from_l(b, budget.max);
     if (batch_keeps_rows(b, 0)) return CAUSE_row_before;
-    bool near = true;
+    bool near = true, far_below = true;
     for (int64_t row = 0; row < b->rows; row++) {
         double got = m->got[row], want = m->want[row];
+        far_below &= got == want || (got == -INFINITY && want < LOW);
         near &=
             got == want || (isfinite(want) && fabs(got - want) <= 64 * dtype_ulp(F32, fabs(want)));
     }
     if (near) return CAUSE_low_precision;
+    if (far_below) return CAUSE_max_init;  // low scores were taken for none
     for (int64_t row = 0; row < b->rows; row++)
         if (!(m->got[row] <= m->want[row])) return CAUSE_NONE;
     return CAUSE_merge_lost;  // no m is too large: not all elements have been looked at

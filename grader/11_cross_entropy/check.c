@@ -112,6 +112,15 @@ static void any_width(struct check* c) {
         head_fill_rising(&h);
         run(c, &h);
     }
+    // As many pieces as threads hold, of rows that begin in the last piece of a line: what is lost
+    // of the first threads' is left over at the end.
+    for (int64_t V = 4 * COLS; V <= 32 * COLS; V *= 2) {
+        struct head h = head_of(c, 1, V);
+        h.first = 48 + check_pick(c, 1, 8);
+        head_begin(&h, "whole blocks of pieces, inside of a line");
+        head_fill_rising(&h);
+        run(c, &h);
+    }
     struct head h = head_of(c, ROWS, 1040);  // does a GPU take each of the launches?
     h.narrower = 32;
     head_begin(&h, "every V from 1008 on");
@@ -185,10 +194,12 @@ static void ignore_some(struct head* h) {
 }
 
 // Rows that do not count begin and end anywhere, too.
+// And the kernels of wide rows may be others.
 static void ignored_anywhere(struct check* c) {
-    const int64_t V[] = {check_pick(c, 2, 7), check_pick(c, 9, 40), COLS + check_pick(c, 1, 7)};
-    for (int i = 0; i < 3; i++) {
-        struct head h = head_of(c, 3 * ROWS, V[i]);
+    const int64_t V[] = {check_pick(c, 2, 7), check_pick(c, 9, 40), COLS + check_pick(c, 1, 7),
+                         VOCABULARY, 113 * COLS + 1};
+    for (int i = 0; i < 5; i++) {
+        struct head h = head_of(c, V[i] > COLS + 7 ? 2 : 3 * ROWS, V[i]);
         head_begin(&h, "rows that do not count");
         head_fill(&h, -9.0, 1.0);
         ignore_some(&h);
@@ -226,11 +237,12 @@ static void none(struct check* c) {
     run(c, &h);
 }
 
-// Few tokens, so that the share of each shows.
+// Few tokens, so that the share of each shows; then rows whose kernels may be others.
 static void smoothed(struct check* c) {
-    const int64_t V[] = {check_pick(c, 3, 9), check_pick(c, 10, 40), COLS};
-    for (int i = 0; i < 3; i++) {
-        struct head h = head_of(c, ROWS, V[i]);
+    const int64_t V[] = {check_pick(c, 3, 9), check_pick(c, 10, 40), COLS, VOCABULARY,
+                         113 * COLS + 1};
+    for (int i = 0; i < 5; i++) {
+        struct head h = head_of(c, V[i] > COLS ? 1 : ROWS, V[i]);
         h.smoothing = check_uniform(c, 0.1, 0.4);
         head_begin(&h, "smoothed");
         head_fill(&h, -3.0, 1.0);
@@ -239,19 +251,20 @@ static void smoothed(struct check* c) {
 }
 
 // A label that is no token, each in a case of its own: the numbers beside 0 and V; far ones; and
-// those whose lower 32 bits are a token.
+// those whose lower 32 bits are a token. Two of them in wide rows, whose kernels may be others.
 static void bad_labels(struct check* c) {
     const int64_t token = check_pick(c, 0, COLS - 1);
     const int64_t bad[] = {
         COLS, -1, ((int64_t)1 << 32) + token, -((int64_t)1 << 40), -101, (int64_t)1 << 62};
     for (int i = 0; i < 6; i++) {
-        struct head h = head_of(c, ROWS, COLS);
+        const int64_t V = i == 3 ? 49 * COLS : i == 4 ? 113 * COLS : COLS;
+        struct head h = head_of(c, V > COLS ? 2 : ROWS, V);
         h.first = 8 * COLS;  // nothing that a wrong index finds there is outside of the array
         char what[60];
         snprintf(what, sizeof what, "label %lld", (long long)bad[i]);
         head_begin(&h, what);
         head_fill(&h, -9.0, 1.0);
-        set_label(&h, check_pick(c, 0, ROWS - 2), bad[i]);
+        set_label(&h, check_pick(c, 0, h.rows - 2), bad[i]);
         run(c, &h);
     }
 }
@@ -305,6 +318,22 @@ static void far_from_zero(struct check* c) {
     run(c, &h);
 }
 
+// The first or the last logit of a row, which are in no whole piece of it, is the one that is ruled
+// out, and has a share of the target.
+static void ruled_out_at_the_end(struct check* c) {
+    for (int last = 0; last < 2; last++) {
+        const int64_t V = COLS + 8 * check_pick(c, 0, 9) + check_pick(c, 1, 3);
+        struct head h = head_of(c, 1, V);
+        h.first = 4;
+        h.smoothing = ldexp((double)V, -30);  // eps / V is a bf16; eps / (V - 1) rounds to it
+        head_begin(&h, last ? "the last is -inf" : "the first is -inf");
+        head_fill(&h, 0.5, 10.5);
+        set_label(&h, 0, check_pick(c, 8, 24));
+        logits_of(&h, 0)[last ? V - 1 : 0] = -INFINITY;
+        run(c, &h);
+    }
+}
+
 // Whole stretches of a row are -inf, but not the label; then the label of one row as well. Last,
 // with smoothing, each of these tokens has a share of the target. It is so small that nothing of it
 // shows beside the label's: how it is divided is another item's.
@@ -325,6 +354,7 @@ static void ruled_out(struct check* c) {
             }
         run(c, &h);
     }
+    ruled_out_at_the_end(c);
 }
 
 // The first calls' rows count, so that a count or a sum that is kept shows.
@@ -344,12 +374,14 @@ static void three_calls(struct check* c) {
     }
 }
 
-// A call with a part of the rows and logits before it, and one behind it: V[1] is the largest.
+// A call with a part of the rows and logits before it, and one behind it: V[1] is the largest. The
+// first may be on another GPU.
 enum { CALLS = 3 };
-static void other_sizes(struct check* c, int64_t rows, const int64_t V[CALLS]) {
+static void other_sizes(struct check* c, int64_t rows, const int64_t V[CALLS], const char* first) {
     struct head h = head_of(c, rows, V[1]);
     h.calls = CALLS;
-    head_begin(&h, "calls of other sizes");
+    head_begin(&h, first ? "calls on two GPUs" : "calls of other sizes");
+    if (first) check_begin_on(c, first);
     struct head size[CALLS] = {h, h, h};
     for (int i = 0; i < CALLS; i++) {
         struct head* part = &size[i];
@@ -374,11 +406,11 @@ static void other_sizes(struct check* c, int64_t rows, const int64_t V[CALLS]) {
 }
 
 // Then rows so wide that each call may ask for more shared memory than a block has without asking,
-// and not for more than 99 KB.
+// and not for more than 99 KB. It is asked for on each GPU.
 static void calls(struct check* c) {
     three_calls(c);
-    other_sizes(c, ROWS, (int64_t[]){FEW, 16 * COLS, COLS});
-    other_sizes(c, 1, (int64_t[]){61 * COLS, 78 * COLS, 2 * COLS});
+    other_sizes(c, ROWS, (int64_t[]){FEW, 16 * COLS, COLS}, NULL);
+    other_sizes(c, 1, (int64_t[]){61 * COLS, 78 * COLS, 2 * COLS}, "rtx4090");
 }
 
 static void arguments(struct check* c) {

@@ -33,10 +33,11 @@ struct twist {
         MERGE_SECOND,    // or the first one's
         MERGE_CROSSED,   // or each is moved by the other's factor
     } l;
-    enum { NOWHERE, IN_PIECES, AT_EDGES } unhit;  // where a label's place is like any other
-    bool packed;                                  // rows are addressed without their stride
-    bool half_labels;                             // labels are read as numbers of 32 bits
-    bool cut_labels;                              // a label's upper 32 bits are lost
+    // where a label's place is like any other
+    enum { NOWHERE, IN_PIECES, AT_EDGES, AT_FRONT, AT_BACK } unhit;
+    bool packed;          // rows are addressed without their stride
+    bool half_labels;     // labels are read as numbers of 32 bits
+    bool cut_labels;      // a label's upper 32 bits are lost
     bool cut_ignored;     // and those of ignore_index when the two are compared
     bool below_zero;      // rows with a label below 0 do not count, whatever ignore_index is
     bool ignored_taken;   // rows with a label that is a token count, also if it is ignore_index
@@ -181,6 +182,13 @@ static double unscaled_l(const struct head* h, const struct twist* w, int64_t at
     return merged_lanes(w, of_warp).l;
 }
 
+// Is logit j of the row at `at` one of those whose label is overlooked?
+static bool is_unhit(const struct head* h, const struct twist* w, int64_t at, int64_t j) {
+    if (!w->unhit || is_in_piece(h, at, j)) return w->unhit == IN_PIECES;
+    if (w->unhit == AT_EDGES) return true;
+    return w->unhit == (j < head_of_row(h, at) ? AT_FRONT : AT_BACK);
+}
+
 // What the kernel leaves. Any of the arrays may be NULL.
 static void twisted(const struct head* h, const struct twist* w, double* loss, double* LSE,
                     double* gradient) {
@@ -220,7 +228,7 @@ static void twisted(const struct head* h, const struct twist* w, double* loss, d
         if (t.hit > 0) sum += t.hit * (twisted_LSE(w, s) - x_label);
         for (int64_t j = 0; j < h->V && gradient; j++) {
             double p = w->lse == EXP_BASE_2 ? exp2(x[j] - s.m) / s.l : exp(x[j] - s.m) / s.l;
-            const bool unhit = w->unhit && is_in_piece(h, at, j) == (w->unhit == IN_PIECES);
+            const bool unhit = is_unhit(h, w, at, j);
             p -= u.others + (j == label && !unhit ? u.hit : 0);
             gradient[at + j] =
                 token || w->bad_counted || w->V_allowed ? p / divisor(w->gradient_by, N, h) : NAN;
@@ -263,6 +271,8 @@ static const struct hypothesis mistakes[] = {
     TWIST(rescale_crossed, .l = MERGE_CROSSED),
     TWIST(target_missing, .unhit = IN_PIECES),
     TWIST(target_missing, .unhit = AT_EDGES),
+    TWIST(target_missing, .unhit = AT_FRONT),
+    TWIST(target_missing, .unhit = AT_BACK),
     TWIST(label_late, .late = true),
     TWIST(label_late, .late = true, .gradient_target = NO_TARGET),
     TWIST(mean_divisor, .loss_by = BY_ROWS, .gradient_by = BY_ROWS),

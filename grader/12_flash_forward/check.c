@@ -265,6 +265,7 @@ static void own_scale(struct check* c) {
     scaled(c, own_factor(c), JUDGE_O);
     scaled(c, -30, JUDGE_O);
     forward_case(with_scale(sizes(c, 1, 32, 32, 16), 0), PACKED, "", JUDGE_O);
+    forward_case_small(sizes(c, 1, 32, 32, 16));
 }
 
 static void twice(struct check* c) {

@@ -121,9 +121,10 @@ static void hard_scores(struct check* c) {
     forward_case_tail(all_keys(c, 16, 2048));
     forward_case_divided(all_keys(c, 16, 64));
     forward_case_faint(all_keys(c, 16, 512));
-    // The largest score is that of the smallest product.
-    forward_case(with_scale(all_keys(c, 32, 32), -30), PACKED, "", JUDGE_O);
+    // The largest score is that of the smallest product, and no hidden one is multiplied.
+    forward_case(with_scale(causal(c, 32, 32), -30), PACKED, "", JUDGE_O);
     forward_case(with_scale(all_keys(c, 16, 32), 0), PACKED, "", JUDGE_O);
+    forward_case_small(all_keys(c, 16, 32));
 }
 
 static void again(struct check* c) {

@@ -213,10 +213,13 @@ static void scale_rows(struct check* c) {
 
 // ---- 4 divide_by_count
 
-// Numbers that the count divides: the quotients are exact.
-static void run_divide(struct check* c, int64_t n, int rounds) {
-    check_case(c, "n = %lld", (long long)n);
+// Numbers that the count divides: the quotients are exact. mixed: blocks begin in another order
+// than that of their numbers, in which the same was right.
+static void run_divide(struct check* c, int64_t n, int rounds, bool mixed) {
+    check_case(c, "n = %lld%s", (long long)n, mixed ? ", blocks in another order" : "");
+    if (mixed) check_mix_blocks(c);
     begin(c, BUG_HUNT_DIVIDE_BY_COUNT, 1, n, rounds);
+    check_int(c, "mixed", mixed);
     struct tensor* x = check_input(c, "x", F32, SHAPE(n));
     struct tensor* label = check_input(c, "label", I32, SHAPE(n));
     struct tensor* y = check_output(c, "y", F32, SHAPE(n));
@@ -243,12 +246,13 @@ static void run_divide(struct check* c, int64_t n, int rounds) {
 static void divide_by_count(struct check* c) {
     const int64_t n = some_cols(c);
     begin_hunt(c, BUG_HUNT_DIVIDE_BY_COUNT);
-    run_divide(c, n, 1);
+    run_divide(c, n, 1, false);
     const struct arena_traffic counted = count(c);
-    run_divide(c, check_pick(c, 200, 3000), 2);
-    run_divide(c, 1, 1);
+    run_divide(c, check_pick(c, 200, 3000), 2, false);
+    run_divide(c, check_pick(c, 1000, 3000), 1, true);
+    run_divide(c, 1, 1, false);
     check_watch(c, WATCH_CHECK);
-    run_divide(c, 200, 2);
+    run_divide(c, 200, 2, false);
     judge_cost(c, &counted, 1, n,
                (struct cost){.launches = 2 + 1,
                              .load_bytes = 3 * 4 * n,
@@ -281,6 +285,28 @@ static void run_reverse_rows(struct check* c, int64_t rows, int64_t cols, const 
     compare(c, x);
 }
 
+// A longer row after a shorter one: what was asked of CUDA for the first is not enough.
+static void run_reverse_after(struct check* c, int64_t shorter, int64_t cols) {
+    enum { CALLS = 2 };
+    check_case(c, "rows = 1, cols = %lld, after a call with %lld", (long long)cols,
+               (long long)shorter);
+    begin(c, BUG_HUNT_REVERSE_ROWS, 1, cols, CALLS);
+    check_vary(c, "cols", 0, shorter);
+    struct tensor* x = check_in_place(c, "x", F32, SHAPE(1, cols));
+    for (int r = 0; r < CALLS; r++) {
+        check_round(c, r);
+        fill_integers(c, x, -9, 9);
+        for (int64_t j = shorter; r == 0 && j < cols; j++) x->untouched[j] = true;
+    }
+    check_run(c);
+    for (int r = 0; r < CALLS; r++) {
+        const int64_t n = r ? cols : shorter;
+        check_round(c, r);
+        for (int64_t j = 0; j < n; j++) x->want[j] = x->value[n - 1 - j];
+        compare(c, x);
+    }
+}
+
 // What is loaded is stored in shared memory, and the other way round.
 static void reverse_rows(struct check* c) {
     const int64_t rows = some_rows(c), cols = some_cols(c);
@@ -290,6 +316,7 @@ static void reverse_rows(struct check* c) {
     run_reverse_rows(c, 3, check_pick(c, 200, 3000), NULL);
     run_reverse_rows(c, 2, BUG_HUNT_MAX_COLS, MOST_MEMORY);
     run_reverse_rows(c, 2, BUG_HUNT_MAX_COLS, NULL);
+    run_reverse_after(c, check_pick(c, 13000, 15000), BUG_HUNT_MAX_COLS);
     check_watch(c, WATCH_CHECK);
     run_reverse_rows(c, 2, check_pick(c, 200, 3000), "rtx4090");
     run_reverse_rows(c, 1, BUG_HUNT_MAX_COLS, "rtx3090");
@@ -540,37 +567,10 @@ static const struct item items[] = {
 
 // ---- diagnosis
 
-// All quotients are of one other divisor.
-static bool other_count(struct check* c, const struct tensor* y) {
-    const double* x = check_tensor(c, "x")->value;
-    double divisor = 0;
-    for (int64_t i = 0; i < y->count; i++) {
-        double own = x[i] / y->got[i];
-        if (!check_was_written(y, i)) return false;
-        if (i == 0) divisor = own;
-        if (!(fabs(own - divisor) <= 1e-5 * fabs(divisor)) && !(isinf(own) && isinf(divisor)))
-            return false;
-    }
-    return true;
-}
-
-// Only the sum of the last numbers is wrong, of which there are not 32.
-static bool last_sum(struct check* c, const struct tensor* y) {
-    for (int64_t i = 0; i + 1 < y->count; i++)
-        if (y->got[i] != y->want[i]) return false;
-    return check_tensor(c, "x")->count % WARP != 0;
-}
-
-// NaN, and nothing else, where sums of other groups are wanted.
-static bool nan_of_others(const struct tensor* y) {
-    for (int64_t i = 0; i < y->count; i++)
-        if (!isnan(y->got[i]) && y->got[i] != y->want[i]) return false;
-    return true;
-}
-
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     switch ((enum bug_hunt_kernel)check_int_of(c, "kernel")) {
     case BUG_HUNT_DIVIDE_BY_COUNT:
+        if (check_int_of(c, "mixed")) return CAUSE_block_order;
         return other_count(c, t) ? CAUSE_workspace_uncleared : CAUSE_NONE;
     case BUG_HUNT_ATTEND:
         return attention_explain(check_description(c), budget);

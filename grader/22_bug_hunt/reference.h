@@ -174,4 +174,34 @@ static inline enum cause logsumexp_explain(const struct masked* p) {
     return most > 0.5 ? CAUSE_sum_init : CAUSE_epsilon_added;
 }
 
+// ---- what an output looks like
+
+// All quotients are of one other divisor.
+static inline bool other_count(struct check* c, const struct tensor* y) {
+    const double* x = check_tensor(c, "x")->value;
+    double divisor = 0;
+    for (int64_t i = 0; i < y->count; i++) {
+        double own = x[i] / y->got[i];
+        if (!check_was_written(y, i)) return false;
+        if (i == 0) divisor = own;
+        if (!(fabs(own - divisor) <= 1e-5 * fabs(divisor)) && !(isinf(own) && isinf(divisor)))
+            return false;
+    }
+    return true;
+}
+
+// Only the sum of the last numbers is wrong, of which there are not 32.
+static inline bool last_sum(struct check* c, const struct tensor* y) {
+    for (int64_t i = 0; i + 1 < y->count; i++)
+        if (y->got[i] != y->want[i]) return false;
+    return check_tensor(c, "x")->count % 32 != 0;
+}
+
+// NaN, and nothing else, where sums of other groups are wanted.
+static inline bool nan_of_others(const struct tensor* y) {
+    for (int64_t i = 0; i < y->count; i++)
+        if (!isnan(y->got[i]) && y->got[i] != y->want[i]) return false;
+    return true;
+}
+
 #endif

@@ -97,6 +97,7 @@ static const char* symptom(enum cause found) {
         return NULL;
     case CAUSE_race:
     case CAUSE_race_of_writes:
+    case CAUSE_block_order:
         return "symptom: right on one run and wrong on another, or under another scheduler\n"
                "look with: compute-sanitizer --tool racecheck\n";
     case CAUSE_uninitialised:

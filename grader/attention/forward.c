@@ -136,10 +136,14 @@ void forward_case_far(struct problem p) {
     if (check_can_be_far(p.check)) forward_case(p, FAR, "", JUDGE_O);
 }
 
+static void multiply(const struct problem* p, enum which a, double factor) {
+    struct tensor* t = p->array[a].tensor;
+    for (int64_t e = 0; e < t->count; e++) t->value[e] *= factor;
+}
+
 void forward_case_large(struct problem p, const char* what) {
     forward_begin(&p, PACKED, what);
-    struct tensor* Q = p.array[ARRAY_Q].tensor;
-    for (int64_t e = 0; e < Q->count; e++) Q->value[e] *= 30;
+    multiply(&p, ARRAY_Q, 30);
     forward_run(&p, JUDGE_O);
 }
 
@@ -241,6 +245,15 @@ void forward_case_ones(struct problem p) {
     forward_run(&p, JUDGE_O);
 }
 
+void forward_case_small(struct problem p) {
+    p.scale *= 0x1p4;
+    forward_begin(&p, PACKED, ", keys and values around 2^-14");
+    multiply(&p, ARRAY_Q, 0x1p10);
+    multiply(&p, ARRAY_K, 0x1p-14);
+    multiply(&p, ARRAY_V, 0x1p-14);
+    forward_run(&p, JUDGE_O);
+}
+
 // Whole tiles come before it, but none of the numbers of keys that a loop which ends too early, or
 // begins too late, leaves out: who loses what was summed before it is told from who drops a tile.
 enum { KEY_ABOVE = 150 };
@@ -275,8 +288,7 @@ void forward_case_jump(struct problem p, double level, double value) {
         for (int64_t h = 0; h < p.H; h += p.group)
             row_of(&p, ARRAY_K, b, h, KEY_ABOVE)[0] = level * log(2) / p.scale;
     FOR_EACH_QUERY(&p, b, h, i) row_of(&p, ARRAY_Q, b, h, i)[0] = (double)(i % 2);
-    for (int64_t e = 0; e < p.array[ARRAY_V].tensor->count; e++)
-        p.array[ARRAY_V].tensor->value[e] *= value;
+    multiply(&p, ARRAY_V, value);
     forward_run(&p, JUDGE_O);
 }
 

@@ -99,6 +99,10 @@ void forward_case_divided(struct problem p);
 // that l sums.
 void forward_case_ones(struct problem p);
 
+// Keys and values of about 2^-14: of fp16, most are subnormal, and so is O. A large Q and a scale
+// of 16 times the given one make scores of a usual size.
+void forward_case_small(struct problem p);
+
 // One key has a score 20 above all others, and a value of 0: O is what the others weigh. A few
 // 1e-9, with values of tens of thousands. N_k is 512.
 void forward_case_faint(struct problem p);

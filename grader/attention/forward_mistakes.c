@@ -164,9 +164,10 @@ bool is_lost_below(const struct suspect* s) {
             if (got != want && !(fabs(got - want) < 1e-3)) return false;
             continue;
         }
-        // m is too large, and l is 0.
-        if (isfinite(got) || isnan(got) || (O->got[first] != 0 && !isnan(O->got[first])))
-            return false;
+        // m is too large, and l is 0; or such an m is taken for that of a row that sees nothing.
+        const bool right = fabs(got - want) <= 1e-6 * fabs(want), zero = O->got[first] == 0;
+        if (isnan(got) || (isfinite(got) && !right)) return false;
+        if (!zero && (right || !isnan(O->got[first]))) return false;
         any = true;
     }
     return any;
@@ -230,6 +231,71 @@ static bool is_smallest_subtracted(const struct suspect* s) {
     return any;
 }
 
+// The same number, or 0 for one that is subnormal in fp16.
+static double flushed(double x) {
+    return fabs(x) < 0x1p-14 ? 0 : x;
+}
+
+// O with subnormal numbers lost: bit 0 in V, bit 1 in K, bit 2 in O.
+static bool is_O_flushed(const struct suspect* s, int where) {
+    const struct problem* p = s->problem;
+    double o[MAX_HEAD], LSE;
+    bool fits = true;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t first = place_in(p, ARRAY_O, b, h, i);
+        forward_reference_row(p, false, b, h, i, o, &LSE);
+        for (int64_t x = 0; x < p->d; x++) {
+            const double guess = where & 4 ? flushed(o[x]) : o[x];
+            fits &= fabs(s->tensor->got[first + x] - guess) <= s->budget.max;
+        }
+    }
+    return fits;
+}
+
+bool is_subnormal_lost(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const enum which of_bit[] = {ARRAY_V, ARRAY_K};
+    const struct tensor* V = p->array[ARRAY_V].tensor;
+    int64_t small = 0;
+    bool found = false;
+    for (int64_t e = 0; V && e < V->count; e++) small += V->value[e] != flushed(V->value[e]);
+    if (!is_O(s) || p->contract->dtype != F16 || !V || 2 * small < V->count) return false;
+    for (int where = 1; where < 8 && !found; where++) {
+        double* kept[2] = {0};
+        for (int n = 0; n < 2; n++) {
+            struct tensor* t = p->array[of_bit[n]].tensor;
+            kept[n] = t->value;
+            t->value = check_allocate(p->check, t->count, sizeof *t->value);
+            for (int64_t e = 0; e < t->count; e++)
+                t->value[e] = where >> n & 1 ? flushed(kept[n][e]) : kept[n][e];
+        }
+        found = is_O_flushed(s, where);
+        for (int n = 0; n < 2; n++) {
+            struct tensor* t = p->array[of_bit[n]].tensor;
+            free(t->value);
+            t->value = kept[n];
+        }
+    }
+    return found;
+}
+
+// -infinity times a scale below 0 is infinity, and times 0 NaN: no row that lacks a key is finite,
+// unless its tile ends with what it sees.
+static bool is_mask_scaled(const struct suspect* s) {
+    enum { SMALLEST_TILE = 8 };
+    const struct problem* p = s->problem;
+    bool any = false;
+    if (!p->causal || !(p->scale <= 0)) return false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const double got = p->array[ARRAY_LSE].tensor->got[place_in(p, ARRAY_LSE, b, h, i)];
+        const int64_t seen = keys_seen(p, i);
+        if (seen == p->N_k && !isfinite(got)) return false;
+        if (seen < p->N_k && seen % SMALLEST_TILE != 0 && isfinite(got)) return false;
+        any |= seen > 0 && !isfinite(got);
+    }
+    return any;
+}
+
 // Every score is far below 0, and none was larger than the number that the maximum begins with.
 static bool are_scores_below_the_first(const struct problem* p) {
     const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
@@ -252,6 +318,8 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     const struct forward_mistake right = forward_right(p);
     if (is_cut_off(&s)) return CAUSE_cut_off;
     if (is_lost_below(&s)) return CAUSE_max_init;
+    if (is_subnormal_lost(&s)) return CAUSE_subnormal;
+    if (is_mask_scaled(&s)) return CAUSE_mask_scaled;
     enum cause cause = CAUSE_NONE;
     if (p->nan_gaps && is_every_LSE_NaN(p)) {  // from beside the rows, into every score
         const struct array* array = p->array;

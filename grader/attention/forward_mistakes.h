@@ -134,6 +134,10 @@ bool is_l_short(const struct suspect* s);
 // wanted, cut off; or it is wanted to be 1 everywhere, and is a little smaller.
 bool is_cut_off(const struct suspect* s);
 
+// Most values are subnormal in fp16, and O is what it is if such numbers are taken for 0: in V, in
+// K, where O is stored, or in several of these.
+bool is_subnormal_lost(const struct suspect* s);
+
 // O is wanted to be far below the values, since small weights make it, and is wrong by no more than
 // other small weights would make it.
 bool is_by_small_weights(const struct suspect* s);

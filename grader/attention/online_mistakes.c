@@ -281,6 +281,7 @@ enum cause online_explain(struct check* c, const struct tensor* t, struct budget
     if (is_cut_off(&s)) return CAUSE_cut_off;
     if (is_lost_below(&s)) return CAUSE_max_init;
     if (is_scale_lost(&s)) return CAUSE_half_range;
+    if (is_subnormal_lost(&s)) return CAUSE_subnormal;
     enum cause cause = explain_LSE(&s);
     if (!cause) cause = explain_scale(&s, right);
     if (!cause && saw_nothing(s.problem)) cause = CAUSE_inner_tail;

@@ -67,6 +67,7 @@
     /* arithmetic */                                                                               \
     CAUSE(low_precision, "right but too inexact: a sum or an operand is kept in too few bits")     \
     CAUSE(half_range, "numbers pass through fp16, which ends at 65504 and at 6e-8")                \
+    CAUSE(subnormal, "subnormal numbers are taken for 0: of fp16, those below 2^-14")              \
     CAUSE(whole_numbers, "numbers become whole on their way: an int stands where a float belongs") \
     CAUSE(constant_ratio, "every element is wrong by the same factor")                             \
     CAUSE(not_moved, "an element is computed with on its way: -0 + 0 is 0")                        \
@@ -132,6 +133,9 @@
           "the diagonal is one off: query i sees key i + N_k - N_q, and none after it")            \
     CAUSE(mask_value,                                                                              \
           "a hidden key has the score 0 or some negative number, not -infinity: it gets a weight") \
+    CAUSE(mask_scaled,                                                                             \
+          "a hidden score is multiplied by the scale: -infinity times 0 is NaN, times less "       \
+          "infinity; scale first, then mask")                                                      \
     CAUSE(mask_late,                                                                               \
           "hidden scores count for the row maximum: mask S before its maximum is taken")           \
     CAUSE(masked_row,                                                                              \
