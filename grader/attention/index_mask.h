@@ -35,6 +35,7 @@ enum index_flaw {
     PREFIX_OF_QUERIES,  // the prefix's queries see all keys of the document
     PREFIX_INSIDE,      // the prefix's keys are seen early by the prefix's queries alone
     PREFIX_UNBOUNDED,   // it reaches beyond its document
+    PREFIX_KEPT,        // the window does not hide it
     DOCUMENTS_IGNORED,
     DOCUMENTS_BEGIN_LATE,  // a document's first position belongs to the one before
     DOCUMENTS_OF_FIRST,    // of the first batch
