@@ -128,7 +128,7 @@ static void judge_sinks(struct check* c, const struct contract* of) {
     // A symmetric window has sinks, too, and ends with its document.
     const int64_t later[] = {0, 70, 128};
     mask = MASK(.window = 21, .sinks = few, .documents = 2);
-    judge(sizes(c, of, 100, 128, mask), later, JUDGE_O);
+    judge(sizes(c, of, 128, 128, mask), later, JUDGE_O);
     // As many as there are numbers: all that is not too late.
     mask = MASK(.causal = true, .window = 7, .sinks = INT32_MAX, .documents = 2);
     judge(sizes(c, of, 128, 128, mask), later, JUDGE_O);

@@ -230,6 +230,7 @@ static int times_by_keys(const struct problem* p, int64_t b, int64_t i, int64_t 
     struct range all = {first.from, most(last.to, queries_of(p, b, longest).to)};
     struct range whole = {last.from, queries_of(p, b, shortest).to};
     if (d.from > first_key && flaw != DOCUMENTS_OF_KEYS_UNMASKED) whole.to = 0;
+    if (flaw == LONGEST_OF_KEYS_WHOLE && d.from <= first_key) whole.to = all.to;
     if (flaw == END_OF_FIRST_KEY) all.to = first.to;
     if (flaw == END_OF_LAST_KEY) all.to = last.to;
     if (flaw == BEGIN_OF_LAST_KEY) all.from = last.from;

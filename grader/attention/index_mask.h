@@ -70,6 +70,7 @@ enum index_flaw {
     BEGIN_OF_LAST_KEY,
     LOW_EDGE_OF_KEYS_UNMASKED,
     HIGH_EDGE_OF_KEYS_UNMASKED,
+    LONGEST_OF_KEYS_WHOLE,       // what is seen whole ends where the key does that is seen longest
     DOCUMENTS_OF_KEYS_UNMASKED,  // two documents in a tile are not asked about
     LAST_TILE_OF_QUERIES_LOST,
     FIRST_TILE_OF_QUERIES_LOST,

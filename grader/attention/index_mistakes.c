@@ -75,6 +75,7 @@ static const struct {
     {SINK_TILE_LOST, CAUSE_sinks},
     {LOW_EDGE_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
     {HIGH_EDGE_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
+    {LONGEST_OF_KEYS_WHOLE, CAUSE_part_unmasked},
     {DOCUMENTS_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
     {WHOLE_OF_QUERIES_ROUNDED_DOWN, CAUSE_part_unmasked},
     {WHOLE_END_OF_QUERIES_ROUNDED_UP, CAUSE_part_unmasked},
