@@ -99,12 +99,13 @@ static void strides(struct check* c) {
 }
 
 static void any_head(struct check* c) {
-    const int64_t d[] = {59, check_pick(c, 129, 255), 256};
+    // One more than a tile's width, too.
+    const int64_t d[] = {59, check_pick(c, 130, 255), 256, 17, 33, 65, 129};
     for (size_t n = 0; n < sizeof d / sizeof d[0]; n++) {
         struct problem p = with_d(all_keys(c, pick_ragged(c, 17, 19), 16), d[n]);
         backward_case_named(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "");
     }
-    struct problem heads = with_heads(with_d(causal(c, 17, 17), check_pick(c, 65, 128)), 2, 2);
+    struct problem heads = with_heads(with_d(causal(c, 17, 17), check_pick(c, 66, 128)), 2, 2);
     heads.contract = &one_gap;
     backward_case_named(heads, GAPS, "");
 }

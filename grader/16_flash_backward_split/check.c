@@ -45,8 +45,8 @@ static int64_t pick_ragged(struct check* c, int64_t low, int64_t high) {
 
 // A multiple of 8 comes first: there elements from wrong places can be recognised.
 static void any_length(struct check* c) {
-    const int64_t N_q[] = {72 + 16 * check_pick(c, 0, 1), 64 + pick_ragged(c, 2, 31), 33, 1, 17},
-                  N_k[] = {128 + 8 * check_pick(c, 1, 3), 128 + pick_ragged(c, 2, 31), 64, 65, 2};
+    const int64_t N_q[] = {72 + 16 * check_pick(c, 0, 1), 64 + pick_ragged(c, 2, 31), 129, 1, 17},
+                  N_k[] = {128 + 8 * check_pick(c, 1, 3), 128 + pick_ragged(c, 2, 31), 129, 65, 2};
     for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++) {
         struct problem p = all_keys(c, N_q[n], N_k[n]);
         p.nan_gaps = N_q[n] == 17;

@@ -86,7 +86,7 @@ static void judge_windows(struct check* c, const struct contract* of) {
     judge(with_flag(p, -1), NULL, JUDGE_O);
     // The window hides whole tiles and a part of the next: that part alone is no missing window.
     judge(sizes(c, of, 1, 226, MASK(.causal = true, .window = W)), NULL, JUDGE_O);
-    judge(sizes(c, of, 64, 64, MASK(.window = 2147483647)), NULL, JUDGE_O);
+    judge(sizes(c, of, 64, 64, MASK(.window = INT32_MAX)), NULL, JUDGE_O);
 }
 
 // Far more documents than there are keys, nearly all of them empty. Those of one key each stand
@@ -125,6 +125,13 @@ static void judge_sinks(struct check* c, const struct contract* of) {
     const int64_t documents[] = {0, 70, 192};
     struct index_mask mask = MASK(.causal = true, .window = 30, .sinks = few, .documents = 2);
     judge(sizes(c, of, 192, 192, mask), documents, JUDGE_O);
+    // A symmetric window has sinks, too, and ends with its document.
+    const int64_t later[] = {0, 70, 128};
+    mask = MASK(.window = 21, .sinks = few, .documents = 2);
+    judge(sizes(c, of, 128, 128, mask), later, JUDGE_O);
+    // As many as there are numbers: all that is not too late.
+    mask = MASK(.causal = true, .window = 7, .sinks = INT32_MAX, .documents = 2);
+    judge(sizes(c, of, 128, 128, mask), later, JUDGE_O);
 }
 
 // The prefix ends inside of a tile. The second document is shorter than the prefix.
@@ -135,6 +142,10 @@ static void judge_prefix(struct check* c, const struct contract* of) {
     const int64_t documents[] = {0, 75, 90, 160};
     judge(sizes(c, of, 160, 160, MASK(.causal = true, .prefix = few, .documents = 3)), documents,
           JUDGE_O);
+    // A symmetric window ends later for the first queries, too.
+    judge(sizes(c, of, 64, 64, MASK(.window = 9, .prefix = few)), NULL, JUDGE_O);
+    const struct index_mask all = MASK(.causal = true, .prefix = INT32_MAX, .documents = 3);
+    judge(sizes(c, of, 160, 160, all), documents, JUDGE_O);
 }
 
 // The cap bends ordinary scores, and large ones are flat.
@@ -142,7 +153,7 @@ static void judge_softcap(struct check* c, const struct contract* of) {
     const double cap = 1.5 + 0.25 * (double)check_pick(c, 0, 2);
     judge(sizes(c, of, 96, 96, MASK(.causal = true, .softcap = cap)), NULL, JUDGE_O);
     struct problem p = sizes(c, of, 64, 64, MASK(.softcap = cap));
-    judge(with_scale(p, 2), NULL, JUDGE_O);
+    judge(with_scale(p, of->backward ? -2 : 2), NULL, JUDGE_O);
     p = with_d(sizes(c, of, 64, 64, MASK(.causal = true, .softcap = cap)), 128);
     if (of->backward)
         backward_case_large_scores(p);
@@ -357,7 +368,9 @@ static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     const int64_t N = 128 + check_pick(c, 33, 61), ends[] = {0, 41, 41, N};
     const struct index_mask mask = MASK(.causal = true, .window = 37, .documents = 3);
-    judge(sizes(c, &of_forward, N, N, mask), ends, JUDGE_O);
+    struct problem p = sizes(c, &of_forward, N, N, mask);
+    p.later = 1u << ARRAYS;  // cu_seqlens is aligned to its elements alone
+    judge(p, ends, JUDGE_O);
     judge(sizes(c, &of_backward, N, N, mask), ends, JUDGE_O);
     // The first 128 queries see nothing, and no other: copies for nobody.
     judge(sizes(c, &of_forward, 128 + 24, 24, MASK(.causal = true)), NULL, JUDGE_O);

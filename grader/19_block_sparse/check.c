@@ -168,7 +168,7 @@ static void forward_blocks(struct check* c) {
 }
 
 static void forward_short(struct check* c) {
-    const int64_t N[][2] = {{BLOCK + check_pick(c, 1, 7), BLOCK + check_pick(c, 1, 63)},
+    const int64_t N[][2] = {{BLOCK + check_pick(c, 1, 7), BLOCK + 1},  // one key has a block alone
                             {16 + check_pick(c, 1, 7), check_pick(c, 17, 127)},
                             {1, 1}};
     for (int n = 0; n < 3; n++) {
@@ -204,9 +204,8 @@ static void blocks(struct check* c) {
 }
 
 static void short_blocks(struct check* c) {
-    int64_t N_k = BLOCK + check_pick(c, 1, 7), N_q = BLOCK + check_pick(c, 1, 63);
-    backward_case(sizes(c, &of_backward, 1, N_q, N_k));
-    N_k = 16 + check_pick(c, 1, 7), N_q = check_pick(c, 17, 127);
+    backward_case(sizes(c, &of_backward, 1, BLOCK + 1, BLOCK + 1));
+    int64_t N_k = 16 + check_pick(c, 1, 7), N_q = BLOCK + check_pick(c, 2, 63);
     backward_case(sizes(c, &of_backward, 1, N_q, N_k));
     N_k = check_pick(c, 2, 4), N_q = check_pick(c, 2, 3);
     backward_case_tested(sizes(c, &of_backward, 1, N_q, N_k));

@@ -139,7 +139,8 @@ static void judge_pools(struct check* c, int64_t N_q, int64_t N_k, bool causal, 
 // Two blocks of 128 queries, or more of fewer, and two rounds of 64 keys. The last block has less
 // than all its pools.
 static void several_in_a_tile(struct check* c) {
-    const int64_t pool[] = {1, 3, check_pick(c, 5, 7), check_pick(c, 9, 15), check_pick(c, 17, 31)};
+    // Of 12 keys a half of 8 belongs to the next pool, of 20 as well.
+    const int64_t pool[] = {1, 3, check_pick(c, 5, 7), 12, check_pick(c, 17, 31)};
     for (size_t n = 0; n < sizeof pool / sizeof pool[0]; n++) {
         int64_t N_q = 130 + check_pick(c, 0, 20), N_k = 66 + check_pick(c, 0, 10);
         judge_pools(c, CEIL_DIV(N_q, pool[n]) * pool[n], CEIL_DIV(N_k, pool[n]) * pool[n], false,
@@ -148,9 +149,11 @@ static void several_in_a_tile(struct check* c) {
 }
 
 static void large_pools(struct check* c) {
-    int64_t pool = check_pick(c, 65, 80);
+    int64_t pool = 68 + 8 * check_pick(c, 0, 1);
     judge_pools(c, 128, 192, false, 64, "", JUDGE_O);
     judge_pools(c, 2 * pool, 2 * pool, false, pool, "", JUDGE_O);
+    pool = check_pick(c, 97, 127);
+    judge_pools(c, pool, 2 * pool, false, pool, "", JUDGE_O);
     // The most that a block has to hold.
     judge(with_d(sizes(c, 256, 128, false, &(struct pooling){.pool = 128}), 128), PACKED, "",
           JUDGE_O);
@@ -302,9 +305,10 @@ static void again(struct check* c) {
     }
     pooling.repeating = false;
 
-    // Where blocks or threads take turns by chance: sums by atomicAdd.
+    // Where blocks or threads take turns by chance: sums by atomicAdd. Pools of 8 may be one piece.
     check_watch(c, WATCH_PROFILE);
     p.H = 1;
+    pooling.pool = check_pick(c, 5, 7);
     judge(p, PACKED, "", JUDGE_O);
     check_at_most(c, CAUSE_not_repeatable, "atomic operations for each element of R",
                   (double)check_traffic(c)->atomics / (double)pooling.R->count, 0.1);

@@ -205,6 +205,7 @@ struct view {
     int64_t keys;              // that it takes for the sequence's
     int64_t page_size;         // key j is in slot j % page_size of page[j / page_size]
     int64_t slots;             // of a page in memory
+    bool masked;               // key j is in slot j & (page_size - 1)
     int32_t page[MOST_PAGES];  // which may be negative: rows of zeros
     int64_t zeros_from;        // keys from this one on are rows of zeros
     int64_t queries_of;        // the sequence whose queries it takes
@@ -234,7 +235,8 @@ static double* rows_of_view(const struct decode* p, const struct view* v, const 
     double* rows = check_allocate(p->check, v->keys * p->H_k * p->d, sizeof *rows);
     for (int64_t j = 0; j < v->keys; j++)
         for (int64_t g = 0; g < p->H_k; g++) {
-            const int64_t n = j / v->page_size, slot = j % v->page_size;
+            const int64_t n = j / v->page_size;
+            const int64_t slot = v->masked ? j & (v->page_size - 1) : j % v->page_size;
             const int64_t page = n < MOST_PAGES ? v->page[n] : -1;
             const int64_t at = ((page * p->H_k + g) * v->slots + slot) * p->d;
             double* row = &rows[(j * p->H_k + g) * p->d];

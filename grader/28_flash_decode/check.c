@@ -322,6 +322,25 @@ static void nan_refused(struct decode p) {
     check_run(p.check);
 }
 
+// Two calls, the first on another GPU: nothing that was asked of it, or set for it, may be kept.
+static void on_two_devices(struct decode p) {
+    enum { CALLS = 2 };
+    deal_pages(&p);
+    decode_name(&p, ", twice, the first call on another GPU, as h100");
+    check_begin_on(p.check, "h100");
+    check_rounds(p.check, CALLS);
+    decode_declare(&p);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p.check, r);
+        decode_fill(&p);
+    }
+    check_run(p.check);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p.check, r);
+        decode_judge(&p, JUDGE_O);
+    }
+}
+
 static void arguments(struct check* c) {
     static const struct idle_call calls[] = {
         {COURSE_BAD_ARGUMENT, {{"B", -1}}},
@@ -373,6 +392,7 @@ static void arguments(struct check* c) {
     check_idle_calls(c, before_alignment, declare_later, &p);
     nan_refused(p);
     check_launches_fail(c, declare, &p);
+    on_two_devices(decode_of(c, 4, 160));
 }
 
 // ---- inside --------------------------------------------------------------------------------
@@ -404,7 +424,11 @@ static void safe(struct check* c) {
     p = decode_of(c, 4, 32 * check_pick(c, 10, 20) + check_pick(c, 1, 15));
     p.max_pages = CEIL_DIV(p.length[0], 16);
     p.zero_tail = true;
-    decode_case(p, ", a table without more", JUDGE_O);
+    decode_begin(&p, ", a table without more; table, lengths and tickets begin 4 bytes later");
+    check_begin_later(p.table, 1), check_begin_later(p.lengths, 1);
+    check_begin_later(p.tickets, 1);
+    check_run(c);
+    decode_judge(&p, JUDGE_O);
     const int64_t length = 32 * check_pick(c, 5, 10) + 16, lengths[] = {length, length};
     p = with_lengths(decode_of(c, 2, 16), 2, lengths);
     const int64_t used = pages_used(&p, 0);

@@ -58,6 +58,13 @@ static bool other_page_size(const struct decode* p, int64_t b, int variant, stru
     return v->page_size != p->page_size;
 }
 
+// Slots as if the size were a power of two.
+static bool masked_slots(const struct decode* p, int64_t b, int variant, struct view* v) {
+    (void)b, (void)variant;
+    v->masked = true;
+    return (p->page_size & (p->page_size - 1)) != 0;
+}
+
 // The last page, or tile, that is not full is left out; or it is filled up with keys of zeros.
 static bool tail_dropped(const struct decode* p, int64_t b, int variant, struct view* v) {
     const int64_t size[] = {16, 32, 64, 128, 256, p->page_size};
@@ -159,6 +166,7 @@ static const struct hypothesis of_places[] = {
     LOOKS(CAUSE_page_table, packed_table, 1),
     LOOKS(CAUSE_page_table, no_table, 2),
     LOOKS(CAUSE_page_table, other_page_size, 10),
+    LOOKS(CAUSE_page_table, masked_slots, 1),
     LOOKS(CAUSE_mask_off_by_one, diagonal_off, 2),
     LOOKS(CAUSE_mask_corner, without_own, 1),
     LOOKS(CAUSE_mask_corner, corner_from_0, 1),

@@ -94,6 +94,8 @@ const struct hypothesis backward_mistakes_in_equations[] = {
     {CAUSE_scale_ignored, FLAW(.scores = USUAL)},
     {CAUSE_scale_ignored, FLAW(.gradients = USUAL)},
     {CAUSE_scale_ignored, FLAW(.scores = POSITIVE, .gradients = POSITIVE)},
+    {CAUSE_scale_ignored, FLAW(.scores = POSITIVE)},
+    {CAUSE_scale_ignored, FLAW(.gradients = POSITIVE)},
     {CAUSE_gradient_scale, FLAW(.gradients = ONE)},
     {CAUSE_gradient_scale, FLAW(.gradients = SQUARE)},
     {CAUSE_gradient_scale, FLAW(.gradients = SCALE_LOG2_E)},

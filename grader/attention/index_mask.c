@@ -82,6 +82,7 @@ static struct keys keys_in(const struct problem* p, struct range document, int64
     int64_t prefix = flaw == PREFIX_IGNORED ? 0 : m->prefix, sinks = m->sinks;
     prefix += (flaw == PREFIX_MORE) - (flaw == PREFIX_LESS);
     sinks += (flaw == SINKS_MORE) - (flaw == SINKS_LESS);
+    if (flaw == PREFIX_KEPT) sinks = most(sinks, prefix);
     int64_t prefix_end = (flaw == PREFIX_OF_SEQUENCE ? 0 : start) + prefix;
     if (flaw == PREFIX_OF_QUERIES) prefix_end = position < prefix_end ? end : 0;
     if (flaw == PREFIX_INSIDE && position >= prefix_end) prefix_end = 0;
@@ -229,6 +230,7 @@ static int times_by_keys(const struct problem* p, int64_t b, int64_t i, int64_t 
     struct range all = {first.from, most(last.to, queries_of(p, b, longest).to)};
     struct range whole = {last.from, queries_of(p, b, shortest).to};
     if (d.from > first_key && flaw != DOCUMENTS_OF_KEYS_UNMASKED) whole.to = 0;
+    if (flaw == LONGEST_OF_KEYS_WHOLE && d.from <= first_key) whole.to = all.to;
     if (flaw == END_OF_FIRST_KEY) all.to = first.to;
     if (flaw == END_OF_LAST_KEY) all.to = last.to;
     if (flaw == BEGIN_OF_LAST_KEY) all.from = last.from;
@@ -340,6 +342,7 @@ void index_declare(struct problem* p) {
         check_null(c, "cu_seqlens");
     else
         m->cu_seqlens = check_input(c, "cu_seqlens", I32, SHAPE(p->B, m->documents + 1));
+    if (m->cu_seqlens) check_begin_later(m->cu_seqlens, p->later >> ARRAYS & 1);
     for (int64_t e = 0; m->cu_seqlens && e < m->cu_seqlens->count; e++)  // one, of all keys
         m->cu_seqlens->value[e] = e % (m->documents + 1) ? (double)p->N_k : 0;
     if (m->cu_seqlens) check_in_all_rounds(c, m->cu_seqlens);

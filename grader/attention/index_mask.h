@@ -35,6 +35,7 @@ enum index_flaw {
     PREFIX_OF_QUERIES,  // the prefix's queries see all keys of the document
     PREFIX_INSIDE,      // the prefix's keys are seen early by the prefix's queries alone
     PREFIX_UNBOUNDED,   // it reaches beyond its document
+    PREFIX_KEPT,        // the window does not hide it
     DOCUMENTS_IGNORED,
     DOCUMENTS_BEGIN_LATE,  // a document's first position belongs to the one before
     DOCUMENTS_OF_FIRST,    // of the first batch
@@ -69,6 +70,7 @@ enum index_flaw {
     BEGIN_OF_LAST_KEY,
     LOW_EDGE_OF_KEYS_UNMASKED,
     HIGH_EDGE_OF_KEYS_UNMASKED,
+    LONGEST_OF_KEYS_WHOLE,       // what is seen whole ends where the key does that is seen longest
     DOCUMENTS_OF_KEYS_UNMASKED,  // two documents in a tile are not asked about
     LAST_TILE_OF_QUERIES_LOST,
     FIRST_TILE_OF_QUERIES_LOST,

@@ -39,6 +39,7 @@ static const struct {
     {PREFIX_OF_QUERIES, CAUSE_prefix},
     {PREFIX_INSIDE, CAUSE_prefix},
     {PREFIX_UNBOUNDED, CAUSE_prefix},
+    {PREFIX_KEPT, CAUSE_prefix},
     {DOCUMENTS_OF_FIRST, CAUSE_batch_ignored},
     {DOCUMENTS_PACKED, CAUSE_batch_ignored},
     {DOCUMENTS_IGNORED, CAUSE_document},
@@ -74,6 +75,7 @@ static const struct {
     {SINK_TILE_LOST, CAUSE_sinks},
     {LOW_EDGE_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
     {HIGH_EDGE_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
+    {LONGEST_OF_KEYS_WHOLE, CAUSE_part_unmasked},
     {DOCUMENTS_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
     {WHOLE_OF_QUERIES_ROUNDED_DOWN, CAUSE_part_unmasked},
     {WHOLE_END_OF_QUERIES_ROUNDED_UP, CAUSE_part_unmasked},
@@ -103,7 +105,8 @@ static bool is_possible(const struct index_mask* m, enum index_flaw flaw, bool b
     if (flaw == SINKS_OF_ALL && !m->documents) return false;
     if ((flaw == SINK_TILE_TWICE || flaw == SINK_TILE_LOST) && !(m->sinks && m->window))
         return false;
-    if (flaw >= PREFIX_IGNORED && flaw <= PREFIX_UNBOUNDED && !m->prefix) return false;
+    if (flaw >= PREFIX_IGNORED && flaw <= PREFIX_KEPT && !m->prefix) return false;
+    if (flaw == PREFIX_KEPT && !m->window) return false;
     if (flaw >= DOCUMENTS_IGNORED && flaw <= DOCUMENTS_FEW && !m->documents) return false;
     if (flaw >= UNCAPPED && m->softcap == 0) return false;
     return backward || !((flaw >= DOCUMENT_OF_FIRST_KEY && flaw < UNCAPPED) || flaw >= SLOPE_LOST);
@@ -297,6 +300,10 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     const struct problem* p = problem_of_case(c);
     bool backward = p->contract->backward;
     struct suspect s = backward ? backward_suspect(c, t, budget) : forward_suspect(c, t, budget);
+    // with smaller numbers it was right: these cases come last
+    const struct index_mask* m = &p->index;
+    if (m->window == INT32_MAX || m->sinks == INT32_MAX || m->prefix == INT32_MAX)
+        return CAUSE_wrapped_index;
     if (backward ? backward_is_zero(t) : saw_nothing(p)) return CAUSE_seen_hidden;
     if (backward && budget.max == 0 && backward_count_nonfinite(t) == 0)
         return CAUSE_not_repeatable;  // equal inputs, and outputs that are compared with each other

@@ -159,7 +159,8 @@
     CAUSE(sinks, "the first keys of the query's document stay visible behind the window, no more " \
                  "and no fewer")                                                                   \
     CAUSE(prefix,                                                                                  \
-          "the keys of the document's prefix are seen by all its queries, early ones, too")        \
+          "the keys of the document's prefix are never too late: its early queries see them, "     \
+          "too, and a window hides them")                                                          \
     CAUSE(document, "a query sees keys of its own document alone: look up each row's, not the "    \
                     "tile's; documents may be empty")                                              \
     CAUSE(tile_bounds,                                                                             \
@@ -296,6 +297,7 @@
     COST(allocates, "the launcher allocates device memory; the contract says that it does not")    \
     CAUSE(waits, "the launcher waits for the device; the contract has it return at once")          \
     CAUSE(other_stream, "a kernel is not in the default stream, which does not wait for it")       \
+    CAUSE(other_device, "the launcher works on the device that is current, and chooses none")      \
     CAUSE(host_computed, "the result does not come from a kernel: host code made it")              \
     CAUSE(wrong_status, "the launcher returned another status than the contract asks for")         \
     CAUSE(argument_check, "a bad argument was not refused, or an output was written all the same") \

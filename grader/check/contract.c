@@ -177,7 +177,9 @@ static void judge_status(struct check* c, int round, const char* output) {
     if (status == expected || no_call_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
     if (round > 0 && c->first_card[0])
-        check_fail(c, CAUSE_stale_state,
+        check_fail(c,
+                   strstr(c->answer.refused_text, "cudaErrorInvalidDevice") ? CAUSE_other_device
+                                                                            : CAUSE_stale_state,
                    "%sthe launcher returned %s in call 2, whose device is another one than that of "
                    "call 1\n",
                    c->answer.refused_text, status_name(status, returned));
