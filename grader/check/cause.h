@@ -144,6 +144,8 @@
                       "walk over it, may be too short")                                            \
     COST(inactive_read,                                                                            \
          "blocks that the mask leaves out are loaded, or asked about score by score")              \
+    CAUSE(place_in_list, "the place of a block in its list is taken for the block's number: look " \
+                         "the number up")                                                          \
     CAUSE(mask_tile,                                                                               \
           "a list names blocks of 128 rows, and its numbers are taken for those of smaller tiles") \
     CAUSE(window_ignored, "keys count that lie outside of the window")                             \
