@@ -36,10 +36,10 @@ static int64_t ragged_size(struct check* c) {
 
 // ---- items
 
-// More tiles down than across, and the other way round, and many more; along K one tile, or more
-// tiles than a kernel has buffers.
+// More tiles down than across, as many as a group of rows of tiles has, and the other way round,
+// and many more; along K one tile, or more tiles than a kernel has buffers.
 static void all_different(struct check* c) {
-    sizes(c, 2 * WHOLE, WHOLE, WHOLE_K);
+    sizes(c, 4 * WHOLE, WHOLE, WHOLE_K);
     sizes(c, WHOLE, 2 * WHOLE, WHOLE_K * check_pick(c, 4, 6));
     sizes(c, WHOLE * check_pick(c, 5, 6), 2 * WHOLE, WHOLE_K);
 }

@@ -38,10 +38,10 @@ static struct product begin(struct check* c, const char* numbers) {
 
 // ---- items
 
-// More tiles down than across, and the other way round. Then more than a group of rows of tiles,
-// some tiles wide.
+// More tiles down than across, as many as a group of rows of tiles has, and the other way round.
+// Then more than a group, some tiles wide.
 static void many_blocks(struct check* c) {
-    sizes(c, 2 * WHOLE_M, WHOLE_N, WHOLE_K);
+    sizes(c, 8 * WHOLE_M, WHOLE_N, WHOLE_K);
     sizes(c, WHOLE_M, 2 * WHOLE_N, WHOLE_K);
     sizes(c, 9 * WHOLE_M, 2 * WHOLE_N, WHOLE_K);
 }

@@ -107,6 +107,7 @@ static const char* symptom(enum cause found) {
     case CAUSE_wrapped_index:
     case CAUSE_out_of_bounds:
     case CAUSE_bad_address:
+    case CAUSE_divided_by_zero:
     case CAUSE_misaligned:
         return "symptom: right where arrays are small, a bad address or another row's numbers in "
                "this case\n"

@@ -175,6 +175,20 @@ static bool is_tail(const struct suspect* s, const struct problem* p, int64_t le
     return down || across;
 }
 
+// Each step is made of the one before, but where a tile, or a block's part of the steps, begins.
+static bool is_carry_lost(const struct suspect* s, const struct problem* p) {
+    enum { SHORTEST = 32 };
+    int64_t lost = 0;
+    for (int64_t i = 0; i < s->tensor->count && p->function == DECAY; i++) {
+        const double before = i % p->b ? s->tensor->got[i - 1] : 0;
+        const double off = s->tensor->got[i] - (p->decay * before + p->in->value[i]);
+        if (fabs(off) <= s->budget.max) continue;
+        if (isnan(off) || i % p->b == 0 || i % p->b % SHORTEST) return false;
+        lost++;
+    }
+    return lost > 0;
+}
+
 // Every wrong element is NaN, and the inputs hold NaN.
 static bool nan_has_leaked(const struct suspect* s) {
     bool wanted = false;
@@ -193,6 +207,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     enum cause cause = hypothesis_search(&s, mistakes);
     for (int i = 0; !cause && i < LENGTHS && lengths[i] <= 32; i++)
         if (is_tail(&s, p, lengths[i])) cause = CAUSE_tail_dropped;
+    if (!cause && is_carry_lost(&s, p)) cause = CAUSE_carry_lost;
     return cause ? cause : nan_has_leaked(&s) ? CAUSE_nan_leak : CAUSE_NONE;
 }
 

@@ -74,13 +74,15 @@ static void laid_out(struct check* c, int64_t M, int64_t N, int64_t K, int layou
 
 // ---- items
 
-// More tiles down than across, and the other way round; more than a group has, and the last group
-// has few. Then more tiles than the card has multiprocessors: blocks that stay take a second one.
+// More tiles down than across, and the other way round; as many as a group of 2, 4, 8 or 16 has,
+// and one more, so that the last group is whole or has few. Then more tiles than the card has
+// multiprocessors: blocks that stay take a second one.
 static void many_blocks(struct check* c) {
     enum { MULTIPROCESSORS = 132, WIDE = 256 };
     sizes(c, 2 * WHOLE_M, WHOLE_N, WHOLE_K);
     sizes(c, WHOLE_M, 2 * WHOLE_N, WHOLE_K);
-    sizes(c, 17 * WHOLE_M, 2 * WHOLE_N, WHOLE_K);
+    sizes(c, 16 * WHOLE_M, 2 * WHOLE_N, 16);
+    sizes(c, 17 * WHOLE_M, 2 * WHOLE_N, 16);
     sizes(c, 8, (MULTIPROCESSORS + check_pick(c, 3, 9)) * WIDE, 16);
 }
 

@@ -220,6 +220,10 @@ static void windows(struct check* c) {
                          -1);
     check_watch(c, WATCH_CHECK);
     judge_O(with_d(windowed(c, 65, 300, 140), 128));
+    // Where tiles may be larger a block takes a third one, too: in the place of the first one's Q.
+    struct problem p = with_heads(windowed(c, 8, 2048 + more, W), check_pick(c, 36, 42), 1);
+    p.card = "h100-1g";
+    forward_case(p, ONE_BATCH, ", on a card of 16 multiprocessors", JUDGE_O);
 }
 
 // Empty documents and some of one key; more of them than a warp has rows. Batches differ, and in

@@ -34,8 +34,10 @@ struct lazy {
         LAST_PV_LOST,    // the last block's product with V is left out
         FIRST_PV_TWICE,  // P is not new: the first block's weights multiply each V
         AGAIN_OF_HEAD,   // scores are computed again with the keys of head h, not h / group
+        AGAIN_MODULO,    // with those of head h % H_k
         AGAIN_OF_FIRST,  // with those of head 0
         AGAIN_OF_BATCH,  // with those of batch 0
+        AGAIN_OF_PLACE,  // with the block whose number is the place of the right one in its list
         LAZY_FLAWS
     } flaw;
 };
@@ -54,6 +56,7 @@ static double score_again(const struct problem* p, int flaw, int64_t b, int64_t 
     const struct array* K = &p->array[ARRAY_K];
     int64_t batch = flaw == AGAIN_OF_BATCH ? 0 : b, head = h / p->group;
     if (flaw == AGAIN_OF_HEAD) head = h;
+    if (flaw == AGAIN_MODULO) head = h % (p->H / p->group);
     if (flaw == AGAIN_OF_FIRST) head = 0;
     const int64_t at = place(K->stride, batch, head, j);
     if (at + p->d > K->tensor->count) return NAN;
@@ -107,11 +110,18 @@ static bool walk_warp(const struct problem* p, int flaw, int64_t b, int64_t h, i
     const int64_t tile_end = i0 / WALK_Q * WALK_Q + WALK_Q - 1;
     const int64_t last = keys_seen(p, tile_end < p->N_q ? tile_end : p->N_q - 1) - 1;
     const int64_t whole = (keys_seen(p, i0 / WALK_ROWS * WALK_ROWS) - 1) / WALK_K;
+    const int64_t blocks = CEIL_DIV(p->N_k, WALK_K), lists = CEIL_DIV(p->N_q, MASK_BLOCK);
+    const double* list =
+        p->mask ? p->mask->value + ((b * p->H + h) * lists + i0 / MASK_BLOCK) * blocks : NULL;
     const int rows = (int)(p->N_q - i0 < WARP_ROWS ? p->N_q - i0 : WARP_ROWS);
     memset(w, 0, sizeof *w);
     for (int r = 0; r < rows; r++) w->m[r] = -INFINITY;
+    bool is_first = true;
     for (int64_t j = last / WALK_K; last >= 0 && j >= 0; j--) {
-        const bool is_first = j == last / WALK_K, masked = j >= whole && !is_first;
+        if (list && list[j] == 0) continue;
+        const bool masked = j >= whole && !is_first && !list;
+        int64_t place = 0;  // in the list
+        for (int64_t n = 0; n < j; n++) place += !list || list[n] != 0;
         double S[WARP_ROWS][WALK_K];
         bool again = false;
         for (int r = 0; r < rows; r++) {
@@ -124,11 +134,13 @@ static bool walk_warp(const struct problem* p, int flaw, int64_t b, int64_t h, i
         }
         for (int r = 0; r < rows; r++) {
             for (int64_t n = 0; n < WALK_K && again && flaw >= AGAIN_OF_HEAD; n++) {
-                S[r][n] = score_again(p, flaw, b, h, i0 + r, j * WALK_K + n);
+                const int64_t block = flaw == AGAIN_OF_PLACE ? place : j;
+                S[r][n] = score_again(p, flaw, b, h, i0 + r, block * WALK_K + n);
                 if (isnan(S[r][n])) return false;
             }
             round_of_row(p, flaw, b, h, j, r, S[r], is_first, masked, again, w);
         }
+        is_first = false;
     }
     return true;
 }
@@ -166,14 +178,15 @@ static enum cause explain_lazy(const struct suspect* s) {
         [AGAIN_L_KEPT] = CAUSE_no_rescale,      [SUM_OF_FIRST] = CAUSE_sum_short,
         [SUM_OF_MASKED] = CAUSE_sum_short,      [V_OF_NEXT] = CAUSE_tile_skipped,
         [LAST_PV_LOST] = CAUSE_tile_skipped,    [FIRST_PV_TWICE] = CAUSE_tile_twice,
-        [AGAIN_OF_HEAD] = CAUSE_head_mapping,   [AGAIN_OF_FIRST] = CAUSE_head_ignored,
-        [AGAIN_OF_BATCH] = CAUSE_batch_ignored,
+        [AGAIN_OF_HEAD] = CAUSE_head_mapping,   [AGAIN_MODULO] = CAUSE_head_mapping,
+        [AGAIN_OF_FIRST] = CAUSE_head_ignored,  [AGAIN_OF_BATCH] = CAUSE_batch_ignored,
+        [AGAIN_OF_PLACE] = CAUSE_place_in_list,
     };
     const struct problem* p = s->problem;
     int64_t n_O = p->array[ARRAY_O].tensor->count, n_LSE = p->array[ARRAY_LSE].tensor->count;
     double* O = check_allocate(p->check, n_O + n_LSE, sizeof *O);
     enum cause cause = CAUSE_NONE;
-    for (int flaw = 0; flaw < LAZY_FLAWS && !cause; flaw++) {
+    for (int flaw = p->mask ? AGAIN_OF_PLACE : 0; flaw < LAZY_FLAWS && !cause; flaw++) {
         const struct lazy lazy = {flaw};
         if (!forward_rows_fit(s, row_of_lazy, &lazy)) continue;
         for (int64_t e = 0; e < n_O + n_LSE; e++) O[e] = NAN;  // what the kernel does not write
@@ -252,7 +265,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (is_outgrown(&s)) return CAUSE_overflow;
     if (are_first_rows(&s)) return CAUSE_sums_moved;
     enum cause cause = CAUSE_NONE;
-    if (!p->index.used && !p->mask && p->N_k > WALK_K) cause = explain_lazy(&s);
+    if (!p->index.used && p->N_k > WALK_K) cause = explain_lazy(&s);
     if (!cause) cause = index_explain(c, t, budget);
     return !cause && are_rows_scaled(&s) ? CAUSE_other_sum : cause;
 }

@@ -17,7 +17,7 @@ static int64_t workspace_bytes(const struct problem* p) {
 // The launcher's own arguments. Documents are those of p->own, of each batch one number more than
 // there are; they live as long as the case.
 struct own {
-    bool deterministic;
+    int deterministic;
     const int64_t* cu_seqlens;
 };
 
@@ -35,7 +35,7 @@ static void declare_more(struct problem* p) {
         check_null(c, "cu_seqlens");
     }
     p->index.cu_seqlens = cu_seqlens;
-    check_int(c, "deterministic", own && own->deterministic);
+    check_int(c, "deterministic", own ? own->deterministic : 0);
 }
 
 // Rows begin at multiples of 16 bytes: gaps are multiples of 8 elements.
@@ -78,9 +78,9 @@ static struct problem with_documents(struct problem p, int64_t documents, const 
 }
 #define DOCUMENTS(...) (&(struct own){.cu_seqlens = (const int64_t[]){__VA_ARGS__}})
 
-// The problem with `deterministic`.
+// The problem with `deterministic`; any number but 0 asks for it.
 static struct problem same_bits(struct problem p) {
-    static const struct own yes = {.deterministic = true};
+    static const struct own yes = {.deterministic = -65536};
     p.own = (void*)&yes;
     return p;
 }
@@ -218,7 +218,7 @@ static void repeatable(struct check* c) {
     backward_case(same_bits(with_d(causal(c, 128, 256), 128)));
     // Not all blocks before one add to its tiles; and behind a head's tiles come those of the next.
     backward_case(same_bits(grouped(windowed(c, 384, 384, 90), 2, 2)));
-    const struct own both = {true, (const int64_t[]){0, 180, 384}};
+    const struct own both = {1, (const int64_t[]){0, 180, 384}};
     backward_case(with_documents(all_keys(c, 384, 384), 2, &both));
 }
 
@@ -289,7 +289,7 @@ static void safe(struct check* c) {
     backward_case(causal(c, 512 + pick_ragged(c, 33, 63), 128 + pick_ragged(c, 33, 63)));
     backward_case(same_bits(with_d(all_keys(c, 65 + 128, 130), 128)));
     backward_case(grouped(with_d(all_keys(c, 64, 16), 128), 3, 3));
-    const struct own own = {true, (const int64_t[]){0, 41, 41, 150, 193}};
+    const struct own own = {1, (const int64_t[]){0, 41, 41, 150, 193}};
     backward_case(with_documents(windowed(c, 150, 193, 60), 4, &own));
     // No block has anything to do, but what comes after has to wait for what came before.
     backward_case(with_documents(all_keys(c, 16, 16), 1, DOCUMENTS(0, 0)));

@@ -108,7 +108,10 @@ static void ragged(struct check* c) {
              JUDGE_O);
     // Rows of O in an array of their own making.
     struct low l = of_blocks(of_heads(all_keys(c, 70, 128), 2, 2, 1), 0);
-    low_begin_with(&l, ", gaps in O", (struct strides){.b = 70 * 160 + 8, .n = 160, .h = 72});
+    low_begin_with(&l, ", gaps in O, arrays begin 16 bytes later",
+                   (struct strides){.b = 70 * 160 + 8, .n = 160, .h = 72});
+    check_begin_later(l.p.array[ARRAY_O].tensor, 8);
+    for (int a = ARRAY_Q; a <= ARRAY_V; a++) check_begin_later(l.bytes[a], 16);
     check_run(c);
     low_judge(&l, JUDGE_O);
     low_begin_with(&l, ", heads outside in O",

@@ -69,14 +69,17 @@ static inline double e4m3_value(int byte) {
 }
 
 // A row of d elements times a Hadamard matrix and 1 / sqrt(d), every operation in fp32. `widths`:
-// how many of the steps w = 1, 2, 4, ... are made; all in a right kernel.
-static inline void hadamard(float* x, int64_t d, int widths, float factor) {
-    for (int64_t w = 1, n = 0; w < d && n < widths; w *= 2, n++)
+// how many of the steps w = 1, 2, 4, ... are made; all in a right kernel. downwards: they are made
+// from d / 2 on.
+static inline void hadamard(float* x, int64_t d, int widths, bool downwards, float factor) {
+    for (int64_t step = 1, n = 0; step < d && n < widths; step *= 2, n++) {
+        const int64_t w = downwards ? d / 2 / step : step;
         for (int64_t i = 0; i < d; i++) {
             if (i & w) continue;
             const float a = x[i], b = x[i + w];
             x[i] = a + b, x[i + w] = a - b;
         }
+    }
     for (int64_t i = 0; i < d; i++) x[i] *= factor;
 }
 

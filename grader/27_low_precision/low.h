@@ -55,7 +55,8 @@ struct step_flaw {
     bool upside_down;
     int widths;  // steps of the rotation that are made; 0: all
     bool not_rotated, not_normalised;
-    bool no_root;  // 1 / d in place of 1 / sqrt(d)
+    bool downwards;  // the rotation begins with the farthest pairs
+    bool no_root;    // 1 / d in place of 1 / sqrt(d)
 };
 
 // Row n of batch b and head h, in fp32.
@@ -66,7 +67,7 @@ static void row_in_fp32(const struct step* s, const struct step_flaw* flaw, cons
     if (!s->rotated || flaw->not_rotated) return;
     const float root = s->d == 64 ? 0.125f : 0.0883883461f;
     const float factor = flaw->not_normalised ? 1.0f : flaw->no_root ? root * root : root;
-    hadamard(x, s->d, flaw->widths ? flaw->widths : 8, factor);
+    hadamard(x, s->d, flaw->widths ? flaw->widths : 8, flaw->downwards, factor);
 }
 
 // X as bytes, and its scales, for a kernel with this flaw. `to` and scales have the contract's

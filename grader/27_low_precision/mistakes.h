@@ -35,6 +35,7 @@ static const struct {
     {CAUSE_rotation, {.not_normalised = true}},
     {CAUSE_rotation, {.no_root = true}},
     {CAUSE_rotation, {.widths = 3}},
+    {CAUSE_rotation, {.downwards = true}},
     {CAUSE_amax, {.amax = AMAX_SIGNED}},
     {CAUSE_amax, {.amax = AMAX_INFINITE}},
     {CAUSE_amax, {.amax = AMAX_OF_NAN}},

@@ -151,6 +151,14 @@ static void step_rotated(struct check* c) {
     step_of_normal(c, rotated(rows_of_X(1, 128, 1, 64)), "");
     step_of_normal(c, with_flag_of(rotated(rows_of_X(1, 256, 1, 128)), 2), ", flags of 2");
     step_of_normal(c, rotated(of_all(rows_of_X(1, 128, 1, 64))), "");
+    // Of numbers of all sizes the sums are rounded, and it shows in what order they are made.
+    struct step_case q =
+        begin_step(c, rotated(rows_of_X(1, 1024, 1, 64)), ", numbers of all sizes");
+    declare_step(c, &q);
+    fill_step(&q);
+    for (int64_t e = 0; e < q.X->count; e++)
+        q.X->value[e] = ldexp(q.X->value[e], (int)check_pick(c, -24, 0));
+    judge_step(&q);
 }
 
 // The launcher is told of N rows, of which the case has the last ones, from a whole block on.
@@ -180,7 +188,12 @@ static void any_rows(struct check* c) {
     step_of_normal(c, rows_of_X(1, 128 + check_pick(c, 1, 100), 1, 128), "");
     struct step s = rows_of_X(2, 140, 2, 64);
     s.stride = (struct strides){.b = 160 * 152 + 8, .n = 152, .h = 72};
-    step_of_normal(c, s, ", gaps");
+    struct step_case q = begin_step(c, s, ", gaps; X and `to` begin 16 bytes later");
+    declare_step(c, &q);
+    check_begin_later(q.X, 8);
+    check_begin_later(q.to, 16);
+    fill_step(&q);
+    judge_step(&q);
     s.stride = (struct strides){.b = 2 * 140 * 72, .n = 72, .h = 140 * 72};
     step_of_normal(c, s, ", heads outside");
     step_of_normal(c, transposed(s), ", heads outside");

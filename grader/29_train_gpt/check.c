@@ -272,7 +272,8 @@ static void corrected(struct check* c) {
     struct adamw a = adamw_of(c, 1024, check_pick(c, 2, 3));
     a.c.numbers.beta2 = dtype_round(F32, 0.9999);
     a.c.numbers.lr = 1;
-    run_adamw(a, "beta2 near 1");
+    a.c.numbers.beta1 = 0;  // nothing is to be corrected there
+    run_adamw(a, "beta1 = 0, beta2 near 1");
 }
 
 static void decayed(struct check* c) {
@@ -280,20 +281,29 @@ static void decayed(struct check* c) {
     a.c.numbers.decay = dtype_round(F32, 0.1);
     a.c.numbers.n_decayed = 1024;
     run_adamw(a, "all decay");
+    a.c.numbers.decay = dtype_round(F32, -0.1);
     a.c.numbers.n_decayed = 4 * check_pick(c, 75, 175) + check_pick(c, 1, 3);
-    run_adamw(a, "some decay");
+    run_adamw(a, "some decay, by -0.1");
 }
 
 static void ten_steps(struct check* c) {
     struct adamw a = adamw_of(c, 512, 1);
     a.c.numbers.steps = 10;
-    run_adamw(a, "ten steps");
+    a.c.numbers.lr = -a.c.numbers.lr;
+    run_adamw(a, "ten steps, lr below 0");
 }
 
 static void any_count(struct check* c) {
-    const int64_t n[] = {check_pick(c, 1025, 1050), check_pick(c, 4097, 4200), check_pick(c, 2, 7),
+    const int64_t n[] = {4 * check_pick(c, 256, 262) + check_pick(c, 1, 3),
+                         4 * check_pick(c, 1024, 1050) + check_pick(c, 1, 3), check_pick(c, 2, 7),
                          1};
-    for (int i = 0; i < 4; i++) run_adamw(adamw_of(c, n[i], 2000), "any n");
+    for (int i = 0; i < 4; i++) {
+        // All decay or none, to the end: which ones is the trap of decayed().
+        struct adamw a = adamw_of(c, n[i], 2000);
+        a.c.numbers.decay = dtype_round(F32, 0.1);
+        a.c.numbers.n_decayed = i == 1 ? 0 : n[i];
+        run_adamw(a, "any n");
+    }
     // What is made of g, and how w moves, is no matter here; but m, v and w_bf16 are stored, too.
     struct adamw a = adamw_of(c, 4 * check_pick(c, 256, 270) + check_pick(c, 1, 3), 2000);
     a.c.numbers.lr = 0;

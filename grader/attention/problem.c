@@ -9,7 +9,7 @@
 
 static const char* const layout_names[FAR_LSE + 1] = {
     [PACKED] = "",
-    [GAPS] = ", gaps between heads, rows and batches",
+    [GAPS] = ", gaps between heads, rows and batches, arrays begin 16 bytes later",
     [HEADS_OUTSIDE] = ", arrays of (B, H, N, d)",
     [MIXED] = ", batches, rows and heads in another order in each array",
     [ONE_BATCH] = ", all batches share their inputs: batch stride 0",
@@ -224,7 +224,9 @@ static void declare_array(struct problem* p, enum which a, enum layout layout) {
         *tensor = check_output(p->check, name, dtype, shape);
     else
         *tensor = check_input(p->check, name, dtype, shape);
-    if (*tensor) check_begin_later(*tensor, p->later >> a & 1);
+    // No contract asks for more than 16 bytes.
+    const int64_t aligned = layout == GAPS && !is_LSE ? 16 / dtype_size(dtype) : 0;
+    if (*tensor) check_begin_later(*tensor, aligned + (p->later >> a & 1));
     if (is_LSE && !p->contract->no_heads) return;
     bool far = layout == (is_LSE ? FAR_LSE : FAR) && *tensor;
     declare_strides(p, a, far ? move_apart(p, a) : p->array[a].stride);
@@ -237,7 +239,11 @@ void problem_declare(struct problem* p, enum layout layout) {
     check_describe(c, p);
     for (int n = 0; !contract->backward && n < 5; n++) declare_array(p, of_forward[n], layout);
     for (int a = 0; contract->backward && a < ARRAYS; a++) declare_array(p, (enum which)a, layout);
-    if (contract->workspace_bytes) check_workspace(c, "workspace", contract->workspace_bytes(p));
+    if (contract->workspace_bytes) {
+        check_workspace(c, "workspace", contract->workspace_bytes(p));
+        struct tensor* workspace = check_tensor(c, "workspace");
+        if (layout == GAPS) check_begin_later(workspace, 16 / dtype_size(workspace->dtype));
+    }
     check_int(c, "B", p->B);
     check_int(c, "N_q", p->N_q);
     check_int(c, "N_k", p->N_k);

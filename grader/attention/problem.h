@@ -104,7 +104,7 @@ struct contract {
 
 enum layout {
     PACKED,         // (B, N, H, d)
-    GAPS,           // the same, with gaps: see struct contract
+    GAPS,           // the same, with gaps: see struct contract; arrays begin 16 bytes later
     HEADS_OUTSIDE,  // (B, H, N, d)
     SHARED,         // some inputs are (B, N, d): all heads read the same; see problem_declare()
     LAYOUTS,

@@ -151,6 +151,8 @@
                       "walk over it, may be too short")                                            \
     COST(inactive_read,                                                                            \
          "blocks that the mask leaves out are loaded, or asked about score by score")              \
+    CAUSE(place_in_list, "the place of a block in its list is taken for the block's number: look " \
+                         "the number up")                                                          \
     CAUSE(mask_tile,                                                                               \
           "a list names blocks of 128 rows, and its numbers are taken for those of smaller tiles") \
     CAUSE(window_ignored, "keys count that lie outside of the window")                             \
@@ -217,8 +219,8 @@
           "a number of eight bits is the nearest one, of two as near the even one; below 2^-6 "    \
           "as well, down to 2^-9")                                                                 \
     CAUSE(rotation,                                                                                \
-          "a row is rotated by sums and differences over all of d, then times 1 / sqrt(d), "       \
-          "and then its amax is taken")                                                            \
+          "a row is rotated by sums and differences of neighbours first, at last of halves, then " \
+          "times 1 / sqrt(d), and then its amax is taken")                                         \
     CAUSE(scale_of_block,                                                                          \
           "a number of eight bits counts times the scale of its own block, once: that of Q "       \
           "and K in the scores, that of V in O and not in l")                                      \
@@ -315,6 +317,7 @@
     CAUSE(endless_loop, "a kernel or launcher does not end")                                       \
     CAUSE(too_slow, "the runs of an item, or of the whole grade, take too long together")          \
     CAUSE(bad_address, "a thread used an address outside every array")                             \
+    CAUSE(divided_by_zero, "an integer is divided by 0: which size makes the divisor 0?")          \
     CAUSE(stack_overflow,                                                                          \
           "a thread's local arrays are too large, or a function calls itself on and on")           \
     CAUSE(shared_memory, "the block's shared arrays are larger than a block may have")             \

@@ -21,13 +21,18 @@ static void excerpt(const char* text, char* to, size_t size) {
 
 // An access outside of arrays has another cause where it is known what the program cannot do: bad
 // arguments, or a size. And where the arrays of calls before are gone.
+// A wrong number ended the run, as an address or as a divisor.
+static bool is_of_number(const char* kind) {
+    return strcmp(kind, "bad_address") == 0 || strcmp(kind, "divided_by_zero") == 0;
+}
+
 static void fail_crash(struct check* c, const char* text) {
     const int round = (int)c->answer.rounds_done;
-    const bool bad_address = strcmp(c->answer.kind, "bad_address") == 0;
-    if (arena_is_elsewhere(c->answer.rounds_done) && bad_address)
+    const bool of_number = is_of_number(c->answer.kind);
+    if (arena_is_elsewhere(c->answer.rounds_done) && of_number)
         check_fail(c, CAUSE_stale_state, "%s", text);
-    // The same call by itself has no such address: it comes from a call before.
-    if (bad_address && round > 0 && round < c->rounds && !trial_fails_alone(c, round, NULL, 0))
+    // The same call by itself has no such number: it comes from a call before.
+    if (of_number && round > 0 && round < c->rounds && !trial_fails_alone(c, round, NULL, 0))
         check_fail(c, CAUSE_stale_state, "in call %d: %s", round + 1, text);
     if (c->crashes) check_fail(c, c->crashes, "%s", text);
 }
@@ -53,13 +58,13 @@ static _Noreturn void fail_guards(struct check* c, const char* text) {
                found.cause == CAUSE_out_of_bounds ? found.text : text);
 }
 
-// What a wild address was made of may have been spoiled before, by another thread. Only the
+// What such a number was made of may have been spoiled before, by another thread. Only the
 // instrumented build can tell.
-static _Noreturn void fail_address(struct check* c, const char* text) {
+static _Noreturn void fail_number(struct check* c, const char* text) {
     struct finding found;
     trial_find(c, &found);
     const bool is_spoiled = found.cause == CAUSE_race || found.cause == CAUSE_race_of_writes;
-    check_fail(c, is_spoiled ? found.cause : CAUSE_bad_address, "%s",
+    check_fail(c, is_spoiled ? found.cause : contract_cause(c->answer.kind), "%s",
                is_spoiled ? found.text : text);
 }
 
@@ -80,8 +85,7 @@ static _Noreturn void judge_start(struct check* c, const struct wall_result* r) 
 // A call that must be refused, and a kernel that died of its arguments: NULL, say.
 static void judge_death_of_refused(struct check* c, const struct wall_result* r, const char* text) {
     bool refusal = c->expected == COURSE_BAD_ARGUMENT || c->expected == COURSE_UNSUPPORTED;
-    bool died = c->answer.kind[0] ? contract_cause(c->answer.kind) == CAUSE_bad_address
-                                  : r->end == WALL_SIGNALED;
+    bool died = c->answer.kind[0] ? is_of_number(c->answer.kind) : r->end == WALL_SIGNALED;
     if (refusal && died && c->otherwise == CAUSE_argument_check)
         check_fail(c, c->otherwise, "the call must be refused, and a kernel ran:\n%s", text);
 }
@@ -106,7 +110,7 @@ void contract_end(struct check* c, const struct wall_result* r) {
         fail_crash(c, c->answer.kind[0] ? text : said);
     if (strcmp(c->answer.kind, "cuda_error") == 0 && c->answer.findings > 0) fail_finding(c);
     if (strcmp(c->answer.kind, "out_of_bounds") == 0) fail_guards(c, text);
-    if (strcmp(c->answer.kind, "bad_address") == 0) fail_address(c, text);
+    if (is_of_number(c->answer.kind)) fail_number(c, text);
     if (c->answer.kind[0]) check_fail(c, contract_cause(c->answer.kind), "%s", text);
     if (r->end == WALL_TIMEOUT)
         check_fail(c, CAUSE_endless_loop, "not finished after %.0f s%s\n%s", case_seconds(c),

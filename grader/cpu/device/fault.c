@@ -62,7 +62,7 @@ static void report_kernel_fault(struct worker* w, const void* address, void* con
                            "stack overflow in thread %s: more than %zu KB of local variables",
                            cudev_thread_name(w, t), (STACK_SIZE - 4096) >> 10);
     else if (signal == SIGFPE)
-        cudev_report_begin("bad_address", "integer division by zero in thread %s",
+        cudev_report_begin("divided_by_zero", "integer division by zero in thread %s",
                            cudev_thread_name(w, t));
     else if (host)
         cudev_report_begin("host_pointer",
@@ -77,6 +77,9 @@ static void report_kernel_fault(struct worker* w, const void* address, void* con
     cudev_report_add(
         overflow ? "  next: is there a recursion or a large array in the kernel? a GPU has even "
                    "less: use a loop, or shared or global memory\n"
+        : signal == SIGFPE
+            ? "  next: which size makes the divisor 0? a GPU does not stop here, and goes on with "
+              "some number\n"
         : host
             ? "  next: allocate with cudaMalloc, copy with cudaMemcpy, and pass that pointer, in a "
               "structure as well\n"

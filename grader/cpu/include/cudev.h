@@ -11,10 +11,11 @@ extern "C" {
 
 // A program may define this function. It is called once, just before a diagnosis ends the program.
 // kind: one of "barrier_divergence", "exited_threads", "bad_mask", "deadlock", "endless_loop",
-// "bad_address", "host_access", "host_pointer", "stack_overflow", "out_of_bounds", "assert",
-// "shared_memory", "misaligned", "diverged_warp", "bad_barrier", "unsupported". text: the whole
-// report, also printed to stderr. Both strings are valid only during the call. The function may run
-// in a signal handler and on a small stack: it should write the text somewhere and return.
+// "bad_address", "divided_by_zero", "host_access", "host_pointer", "stack_overflow",
+// "out_of_bounds", "assert", "shared_memory", "misaligned", "diverged_warp", "bad_barrier",
+// "unsupported". text: the whole report, also printed to stderr. Both strings are valid only during
+// the call. The function may run in a signal handler and on a small stack: it should write the text
+// somewhere and return.
 void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 
 // A program may define this function. It is called once for each finding of an instrumented program

@@ -108,8 +108,8 @@ __global__ void write_at(float* p, long long i) {
     if (threadIdx.x == 3) p[i] = 1.0f;  // @bad_address
 }
 
-// CASE division bad_address 88 integer division by zero in thread (0,0,0)
-// CASE division bad_address 88 at @division in division(
+// CASE division divided_by_zero 88 integer division by zero in thread (0,0,0)
+// CASE division divided_by_zero 88 at @division in division(
 __global__ void division(int* p, int n) {
     p[0] = 10 / n;  // @division
 }
