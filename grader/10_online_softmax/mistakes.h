@@ -157,33 +157,52 @@ static struct pair counted_again(const struct batch* b, int64_t row, int variant
     return written(p.number[0], l);
 }
 
-// States are merged that are in the sum already.
+// States are merged that are in the sum already: by a lane more, or in all rounds of a tree whose
+// distances are one less each time, 31 in place of 5.
+enum { MERGED_TWICE = 16 };
 static struct pair merged_twice(const struct batch* b, int64_t row, int variant) {
     const struct pair p = pair_wanted(b, row);
     return written(p.number[0], (double)(2 << variant) * p.number[1]);
 }
 
-// Merged, each state's l is multiplied with the other state's factor. Of an empty state, whose m is
-// -infinity, that makes 0.
-static struct pair merge_crossed(struct pair a, struct pair b) {
-    const double m = fmax(a.number[0], b.number[0]);
+// How two states are merged wrongly: each l is multiplied with the other state's factor (of an
+// empty state, whose m is -infinity, that makes 0); one of the two with none; or one with the
+// factor from its m to the other's, as if that were always the larger one.
+enum merge { CROSSWISE, FIRST_KEPT, SECOND_KEPT, AS_IF_SECOND, AS_IF_FIRST, MERGES };
+
+static struct pair merge_wrongly(enum merge how, struct pair a, struct pair b) {
+    const double m_a = a.number[0], m_b = b.number[0], l_a = a.number[1], l_b = b.number[1];
+    const double m = fmax(m_a, m_b);
     if (m == -INFINITY) return a;
-    return (struct pair){
-        {m, a.number[1] * exp(b.number[0] - m) + b.number[1] * exp(a.number[0] - m)}};
+    const double of_a = exp(m_a - m), of_b = exp(m_b - m);
+    const double l[MERGES] = {
+        [CROSSWISE] = l_a * of_b + l_b * of_a,
+        [FIRST_KEPT] = l_a + l_b * of_b,
+        [SECOND_KEPT] = l_a * of_a + l_b,
+        [AS_IF_SECOND] = l_a * dtype_round(F32, exp(m_a - m_b)) + l_b,
+        [AS_IF_FIRST] = l_a + l_b * dtype_round(F32, exp(m_b - m_a)),
+    };
+    return (struct pair){{m, l[how]}};
 }
 
-static struct pair tree_crossed(struct pair* s, int n) {
+static struct pair merge_tree(enum merge how, struct pair* s, int n) {
     for (int distance = n / 2; distance > 0; distance /= 2)
-        for (int i = 0; i < distance; i++) s[i] = merge_crossed(s[i], s[i + distance]);
+        for (int i = 0; i < distance; i++) s[i] = merge_wrongly(how, s[i], s[i + distance]);
     return s[0];
 }
 
-// The variants stand for 32 to 1024 threads; warps are merged among themselves, or with empty
-// states up to 32.
-enum { CROSSED = 12 };
-static struct pair crossed(const struct batch* b, int64_t row, int variant) {
+static struct pair merge_in_turn(enum merge how, struct pair* s, int n) {
+    for (int i = 1; i < n; i++) s[0] = merge_wrongly(how, s[0], s[i]);
+    return s[0];
+}
+
+// Of 32 to 1024 threads; warps are merged among themselves, with empty states up to 32, or one
+// after the other.
+enum { BLOCKS = 6, OF_WARPS = 3, MERGED_WRONGLY = MERGES * BLOCKS * OF_WARPS };
+static struct pair merged_wrongly(const struct batch* b, int64_t row, int variant) {
     enum { WARP = 32 };
-    const int threads = WARP << variant / 2, warps = threads / WARP;
+    const enum merge how = (enum merge)(variant / (BLOCKS * OF_WARPS));
+    const int threads = WARP << variant / OF_WARPS % BLOCKS, warps = threads / WARP;
     const double* x = batch_row(b, row);
     struct pair warp[WARP];
     for (int w = 0; w < WARP; w++) {
@@ -196,9 +215,11 @@ static struct pair crossed(const struct batch* b, int64_t row, int variant) {
             for (int64_t j = w * WARP + t; j < b->cols && w < warps; j += threads)
                 if (x[j] > -INFINITY) s->number[1] += exp(x[j] - s->number[0]);
         }
-        warp[w] = tree_crossed(lane, WARP);
+        warp[w] = merge_tree(how, lane, WARP);
     }
-    struct pair p = tree_crossed(warp, variant % 2 ? WARP : warps);
+    struct pair p = variant % OF_WARPS == 2   ? merge_in_turn(how, warp, warps)
+                    : variant % OF_WARPS == 1 ? merge_tree(how, warp, WARP)
+                                              : merge_tree(how, warp, warps);
     return written(p.number[0], p.number[1]);
 }
 
@@ -226,7 +247,7 @@ static const struct hypothesis mistakes[] = {
     PAIR(other_operation, OPERATIONS, other_operation),
     PAIR(max_init, 1, max_started),
     PAIR(sum_init, 11, sum_started),
-    PAIR(merged_twice, 5, merged_twice),
+    PAIR(merged_twice, MERGED_TWICE, merged_twice),
     PAIR(counted_again, COUNTED_AGAIN, counted_again),
     PAIR(inner_tail, 15, rest_dropped),
     PAIR(inner_tail, 15, rest_from_next),
@@ -234,7 +255,7 @@ static const struct hypothesis mistakes[] = {
     PAIR(inner_tail, 15, rest_low),
     PAIR(inner_tail, 15, rest_from_before),
     PAIR(sum_short, APART* OF_APART, sum_short),
-    PAIR(rescale_crossed, CROSSED, crossed),
+    PAIR(rescale_crossed, MERGED_WRONGLY, merged_wrongly),
     {0},
 };
 
@@ -289,6 +310,22 @@ static bool is_product_too_large(const struct batch* b, double budget) {
     return true;
 }
 
+// Is l, wherever it is wrong, at least twice what it should be, and by nearly the same factor? The
+// scores of a row do not matter to it then, as they do where alpha is wrong.
+static bool is_several_times(const struct batch* b, double budget) {
+    const double alike = 1.1;
+    const struct tensor* l = b->out[1];
+    double low = INFINITY, high = 0;
+    int64_t rows = 0;
+    for (int64_t row = 0; row < b->rows; row++) {
+        const double got = l->got[row], want = l->want[row];
+        if (fabs(got - want) <= budget) continue;
+        if (!isfinite(got)) return false;
+        low = fmin(low, got / want), high = fmax(high, got / want), rows++;
+    }
+    return rows > 1 && low >= 2 && high < alike * low;
+}
+
 // m is right: which way is l off? No summand is larger than 1 and nothing makes one larger but an
 // alpha above 1, so an l above cols has been rescaled the wrong way round.
 static enum cause from_l(const struct batch* b, double budget) {
@@ -313,15 +350,28 @@ static enum cause from_l(const struct batch* b, double budget) {
     if (nan == wrong) return CAUSE_empty_state;
     if (above == wrong && b->cols == 1 && largest < 1.01) return CAUSE_epsilon_added;
     if (small == wrong) return CAUSE_low_precision;
+    if (is_several_times(b, budget)) return CAUSE_merged_twice;
     if (largest > 1.001 * (double)b->cols) return CAUSE_rescale_reversed;
     if (above == wrong) return CAUSE_no_rescale;
     return above == 0 && nan == 0 ? CAUSE_merge_lost : CAUSE_NONE;
+}
+
+// Every m is -infinity, and not every one should be.
+static bool stays_empty(const struct batch* b) {
+    const struct tensor* m = b->out[0];
+    bool any = false;
+    for (int64_t row = 0; row < b->rows; row++) {
+        if (m->got[row] != -INFINITY) return false;
+        any |= m->want[row] != -INFINITY;
+    }
+    return any;
 }
 
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct batch* b = check_description(c);
     const struct tensor* m = b->out[0];
     const struct suspect s = batch_suspect(b, t);
+    if (stays_empty(b)) return CAUSE_stays_empty;
     if (t != m && is_low_taken_for_hidden(b, budget.max)) return CAUSE_max_init;
     enum cause cause = hypothesis_search(&s, mistakes);
     if (cause) return cause;

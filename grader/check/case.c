@@ -67,8 +67,16 @@ const char* check_withheld_words(struct check* c, enum cause cause) {
     return words;
 }
 
+// Where a function ends without the value that it has to return, the compiler takes it that no
+// thread comes there. One that does goes on anywhere.
+static bool is_gone_astray(const struct check* c, enum cause cause) {
+    return c->session->no_return && (cause == CAUSE_crash || cause == CAUSE_bad_address);
+}
+
 void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     va_list args;
+    const bool astray = is_gone_astray(c, cause);
+    if (astray) cause = CAUSE_no_return;
     const char* words = check_withheld_words(c, cause);
     record_case(c, "");
     if (words) {
@@ -78,6 +86,8 @@ void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     va_start(args, format);
     record_append_v(c->record, format, args);
     va_end(args);
+    if (astray)
+        record_append(c->record, "the warning above the items names a function that returns nothing\n");
     check_end_failed(c, cause);
 }
 

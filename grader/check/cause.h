@@ -91,6 +91,9 @@
           "NaN where nothing was seen yet: guard (-inf) - (-inf); is alpha the right way round?")  \
     CAUSE(empty_row,                                                                               \
           "a row of nothing but -infinity is one of zeros: (-inf) - (-inf) and 0 / 0 are NaN")     \
+    CAUSE(stays_empty,                                                                             \
+          "no row has a maximum: a state is left before anything is put into it; whether it is "   \
+          "empty says the new maximum, not the old one")                                           \
     CAUSE(no_rescale, "the running sum l is not rescaled when the maximum grows")                  \
     CAUSE(no_rescale_O, "the accumulator O is not rescaled when the maximum grows")                \
     CAUSE(other_sum,                                                                               \
@@ -419,6 +422,9 @@
     CAUSE(tap_order, "w[k] belongs to the step k before: all TAPS of them, the newest first")      \
     /* the process */                                                                              \
     CAUSE(crash, "the program ended before the launcher returned")                                 \
+    CAUSE(no_return,                                                                               \
+          "a function that has to return a value ends without one: each of its ways needs a "      \
+          "return")                                                                                \
     CAUSE(out_of_memory, "the program asked for more memory than a grade may use")                 \
     CAUSE(survivor, "a process outlived the kernel's program and still held its results")          \
     CAUSE(compile_error, "the file does not compile")                                              \
