@@ -112,7 +112,7 @@ const struct hypothesis backward_mistakes_in_equations[] = {
     {CAUSE_exp2_base, FLAW(.exponent = POWER_OF_2)},
     {CAUSE_exp2_base, FLAW(.scores = SCALE_LN_2)},
     {CAUSE_not_weighted, FLAW(.dV = OF_dS)},
-    {CAUSE_inner_tail, FLAW(.columns = 1), .variants = 16},
+    {CAUSE_columns_short, FLAW(.columns = 1), .variants = 16},
     {CAUSE_delta, FLAW(.delta_columns = 1), .variants = 16},
     {0},
 };

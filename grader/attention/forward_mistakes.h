@@ -74,16 +74,18 @@ struct forward_mistake {
     int64_t tile;
     double m;  // first value of the running maximum
     struct online {
-        double l;                 // first value of the running sum
-        bool l_kept, O_kept;      // not multiplied by alpha
-        bool reversed;            // alpha is exp(m_new - m)
-        bool unscaled_first;      // the first tile does not multiply by alpha at all
-        bool m_kept;              // m stays what it was before the first tile
-        bool half_products;       // Q K is multiplied in fp16
-        bool P_of_2, alpha_of_2;  // powers of 2 in place of exp
-        bool O_of_2;              // alpha is one for O, and not for l
-        bool P_before;            // P is relative to the maximum before the tile
-        bool l_late;              // l gets the sum of a tile in the next one
+        double l;                     // first value of the running sum
+        bool l_kept, O_kept;          // not multiplied by alpha
+        bool l_each_key, O_each_key;  // multiplied by alpha for each key of the tile
+        int64_t l_more;               // times that alpha multiplies l, beyond the first
+        bool reversed;                // alpha is exp(m_new - m)
+        bool unscaled_first;          // the first tile does not multiply by alpha at all
+        bool m_kept;                  // m stays what it was before the first tile
+        bool half_products;           // Q K is multiplied in fp16
+        bool P_of_2, alpha_of_2;      // powers of 2 in place of exp
+        bool O_of_2;                  // alpha is one for O, and not for l
+        bool P_before;                // P is relative to the maximum before the tile
+        bool l_late;                  // l gets the sum of a tile in the next one
         enum { ONCE_EACH, FIRST_AGAIN, LAST_AGAIN, FIRST_LOST } tiles;
         enum { ALL_KEYS, WITHOUT_FIRST, WITHOUT_LAST } keys;  // of each tile that are summed
         // by exp; CONSTANT is the first m, RAW the largest score before the scale, in base 2

@@ -109,9 +109,9 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
     struct forward_mistake w = right;
     for (int64_t part = 128; part >= 8; part /= 2) {  // the first columns, or whole pieces of them
         w.columns = part;
-        if (part < p->d && is_forward(s, &w)) return CAUSE_inner_tail;
+        if (part < p->d && is_forward(s, &w)) return CAUSE_columns_short;
         w.columns = p->d / part * part;
-        if (w.columns < p->d && w.columns > 0 && is_forward(s, &w)) return CAUSE_inner_tail;
+        if (w.columns < p->d && w.columns > 0 && is_forward(s, &w)) return CAUSE_columns_short;
     }
     w = right;
     for (w.keys = 16384; w.keys >= 256; w.keys /= 2)  // as many as an array of the kernel has
@@ -147,6 +147,13 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
         {CAUSE_no_rescale, {.l_kept = true, .O_kept = true}},
         {CAUSE_rescale_reversed, {.reversed = true}},
         {CAUSE_rescale_reversed, {.reversed = true, .unscaled_first = true}},
+        {CAUSE_rescale_repeated, {.O_each_key = true}},
+        {CAUSE_rescale_repeated, {.l_each_key = true}},
+        {CAUSE_rescale_repeated, {.l_each_key = true, .O_each_key = true}},
+        {CAUSE_rescale_repeated, {.l_more = 15}},
+        {CAUSE_rescale_repeated, {.l_more = 7}},
+        {CAUSE_rescale_repeated, {.l_more = 3}},
+        {CAUSE_rescale_repeated, {.l_more = 1}},
         {CAUSE_max_stale, {.m_kept = true}},
         {CAUSE_max_before, {.P_before = true}},
         {CAUSE_sum_init, {.l = 1, .unscaled_first = true}},

@@ -23,6 +23,8 @@
     CAUSE(inner_tail,                                                                              \
           "the last, partly filled tile of the inner loop is left out, or not filled with "        \
           "what adds nothing")                                                                     \
+    CAUSE(columns_short,                                                                           \
+          "a score sums fewer than its d products: the loop over the columns ends early")          \
     CAUSE(grid_limit, "only elements far from the start are wrong: the grid, or an index of few "  \
                       "bits, ends before")                                                         \
     CAUSE(empty_input, "an empty input must return COURSE_OK; a grid of 0 blocks is an error")     \
@@ -99,6 +101,9 @@
     CAUSE(other_sum,                                                                               \
           "each row is right but for a factor of its own: it is divided by another sum "           \
           "than that of its weights, a row's of another tile maybe")                               \
+    CAUSE(rescale_repeated,                                                                        \
+          "alpha multiplies l and O once for each tile, before its weights are added: not once "   \
+          "for each key or column")                                                                \
     CAUSE(rescale_reversed, "alpha is exp(m_old - m_new), not exp(m_new - m_old)")                 \
     CAUSE(rescale_crossed, "merged, l_a is multiplied with exp(m_a - m), l_b with exp(m_b - m): "  \
                            "not crosswise, and neither is left out")                               \
@@ -136,6 +141,9 @@
           "hidden scores count for the row maximum: mask S before its maximum is taken")           \
     CAUSE(masked_row,                                                                              \
           "a row that sees no key: O is 0, LSE -infinity; 0 / 0 and (-inf) - (-inf) are NaN")      \
+    CAUSE(base_zero,                                                                               \
+          "0 stands for m_new where a row has seen no key, and only there: everywhere else P "     \
+          "and alpha are relative to m_new")                                                       \
     CAUSE(packed_row,                                                                              \
           "the row of a packed tile is taken for its query: several rows are of one query")        \
     CAUSE(diagonal_unmasked,                                                                       \
