@@ -310,22 +310,6 @@ static bool is_product_too_large(const struct batch* b, double budget) {
     return true;
 }
 
-// Is l, wherever it is wrong, at least twice what it should be, and by nearly the same factor? The
-// scores of a row do not matter to it then, as they do where alpha is wrong.
-static bool is_several_times(const struct batch* b, double budget) {
-    const double alike = 1.1;
-    const struct tensor* l = b->out[1];
-    double low = INFINITY, high = 0;
-    int64_t rows = 0;
-    for (int64_t row = 0; row < b->rows; row++) {
-        const double got = l->got[row], want = l->want[row];
-        if (fabs(got - want) <= budget) continue;
-        if (!isfinite(got)) return false;
-        low = fmin(low, got / want), high = fmax(high, got / want), rows++;
-    }
-    return rows > 1 && low >= 2 && high < alike * low;
-}
-
 // m is right: which way is l off? No summand is larger than 1 and nothing makes one larger but an
 // alpha above 1, so an l above cols has been rescaled the wrong way round.
 static enum cause from_l(const struct batch* b, double budget) {
@@ -350,7 +334,6 @@ static enum cause from_l(const struct batch* b, double budget) {
     if (nan == wrong) return CAUSE_empty_state;
     if (above == wrong && b->cols == 1 && largest < 1.01) return CAUSE_epsilon_added;
     if (small == wrong) return CAUSE_low_precision;
-    if (is_several_times(b, budget)) return CAUSE_merged_twice;
     if (largest > 1.001 * (double)b->cols) return CAUSE_rescale_reversed;
     if (above == wrong) return CAUSE_no_rescale;
     return above == 0 && nan == 0 ? CAUSE_merge_lost : CAUSE_NONE;

@@ -66,7 +66,8 @@ struct forward_mistake {
         QUERIES_FIRST,    // row r is query r / group, and r % N_q for the mask
         ROWS_UP_TO_N_Q,   // packed rows from N_q on are zeros
         HEADS_FROM_KEY,   // a group's heads begin at the number of the key head
-        HEADS_SHIFTED,    // the group's size is taken for a power of two: h >> log2(group)
+        FIRST_BY_HEADS,  // a block's first row r is query r % N_q, the others follow query by query
+        HEADS_SHIFTED,   // the group's size is taken for a power of two: h >> log2(group)
     } grouping;
     int64_t taken_head;  // HEADS_FROM_KEY: of keys, by the row that is simulated
 

@@ -53,10 +53,25 @@ static int64_t makers_of(const struct problem* p, int64_t b, int64_t h, int64_t*
     return makers;
 }
 
+// FIRST_BY_HEADS: is query i of head h a row of some block? A block's first row is query
+// first % N_q and head first / N_q of the group.
+static bool is_in_a_block(const struct problem* p, const struct forward_mistake* w, int64_t i,
+                          int64_t h) {
+    for (int64_t first = 0; first < p->N_q * p->group; first += w->block_q) {
+        const int64_t left = p->N_q * p->group - first;
+        const int64_t rows = left < w->block_q ? left : w->block_q;
+        const int64_t behind =
+            (i - first % p->N_q) * p->group + h % p->group - first / p->N_q;  // the first row
+        if (behind >= 0 && behind < rows) return true;
+    }
+    return false;
+}
+
 // True if some packed row of a kernel with this mistake is query i of head h.
 static bool has_a_row(const struct problem* p, const struct forward_mistake* w, int64_t i,
                       int64_t h) {
     int64_t n = 1, g = h % p->group;
+    if (w->grouping == FIRST_BY_HEADS) return is_in_a_block(p, w, i, h);
     while (n < p->group) n *= 2;
     // In place of r % n such kernels have r & (group - 1), which leaves bits out.
     return w->grouping != POWERS_OF_TWO ||
