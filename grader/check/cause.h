@@ -94,8 +94,8 @@
     CAUSE(empty_row,                                                                               \
           "a row of nothing but -infinity is one of zeros: (-inf) - (-inf) and 0 / 0 are NaN")     \
     CAUSE(stays_empty,                                                                             \
-          "no row has a maximum: a state is left before anything is put into it; whether it is "   \
-          "empty says the new maximum, not the old one")                                           \
+          "every row is left without a maximum: what was seen is not folded into its state, or "   \
+          "no state is merged")                                                                    \
     CAUSE(no_rescale, "the running sum l is not rescaled when the maximum grows")                  \
     CAUSE(no_rescale_O, "the accumulator O is not rescaled when the maximum grows")                \
     CAUSE(other_sum,                                                                               \
