@@ -83,6 +83,13 @@ static bool write_text(const char* text, size_t length) {
     return write(STDERR_FILENO, text, length) >= 0;
 }
 
+// The line if it is one of a .cu file: headers are not the student's. Else 0.
+static unsigned line_in_cu(const char* file, int line) {
+    const char* shown = cudev_shown_file(file);
+    const size_t length = strlen(shown);
+    return length > 3 && strcmp(shown + length - 3, ".cu") == 0 ? (unsigned)line : 0;
+}
+
 void cudev_findings_note(struct worker* w, unsigned thread, unsigned lane) {
     struct findings* all = findings();
     const struct lane* own = &w->waiting->lane[thread];
@@ -104,7 +111,8 @@ void cudev_findings_note(struct worker* w, unsigned thread, unsigned lane) {
         (unsigned)(w->block / grid[0] % grid[1]), (unsigned)(w->block / grid[0] / grid[1]),
         site->name, site->file, site->line);
     size_t length = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
-    if (write_text(text, length) && cudev_on_note) cudev_on_note("bad_mask", text);
+    if (write_text(text, length) && cudev_on_note)
+        cudev_on_note("bad_mask", line_in_cu(own->place.file, own->place.line), text);
 }
 
 static void print(const struct located_finding* r) {
@@ -119,7 +127,9 @@ static void print(const struct located_finding* r) {
     const char* text = cudev_finding_text(r, &length);
     if (!write_text(text, length)) return;
     if (cudev_any_found) cudev_any_found();
-    if (cudev_on_finding) cudev_on_finding(cudev_finding_cause(r->f), text);
+    const struct source_line *a = cudev_first_line(r), *b = cudev_second_line(r);
+    const unsigned first = line_in_cu(a->file, a->line), second = line_in_cu(b->file, b->line);
+    if (cudev_on_finding) cudev_on_finding(cudev_finding_cause(r->f), first ? first : second, text);
 }
 
 static bool was_printed(const struct located_finding* r) {
