@@ -158,8 +158,8 @@ static struct pair counted_again(const struct batch* b, int64_t row, int variant
 }
 
 // States are merged that are in the sum already: by a lane more, or in all rounds of a tree whose
-// distances are one less each time, 31 in place of 5.
-enum { MERGED_TWICE = 16 };
+// distances are one less each time: 16 rounds in place of 5, 11 too many, once or twice.
+enum { MERGED_TWICE = 22 };
 static struct pair merged_twice(const struct batch* b, int64_t row, int variant) {
     const struct pair p = pair_wanted(b, row);
     return written(p.number[0], (double)(2 << variant) * p.number[1]);

@@ -484,6 +484,7 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     if (!cause && finite) cause = hypothesis_search(&s, in_sizes);
     if (!cause) cause = explain_places(&s);
     if (!cause && !zeros && finite) cause = backward_explain_operands(&s);
+    if (!cause && !zeros && finite) cause = backward_explain_walks(&s);
     if (!cause && !zeros && finite && is_other_delta(&s)) return CAUSE_delta;
     if (!cause) cause = explain_nonfinite(&s);
     if (!cause && (is_rounding(&s) || is_off_by_a_factor(&s))) return CAUSE_low_precision;

@@ -37,6 +37,8 @@
     CAUSE(head_mapping, "query head h uses key head h / (H_q / H_k): neighbours share one, in "    \
                         "groups of any size, "                                                     \
                         "3 as well")                                                               \
+    CAUSE(other_head, "queries of another head than the walk's are loaded: each call takes the "   \
+                      "arrays of its own head")                                                    \
     CAUSE(group_not_summed, "dK and dV of a key head are sums over all query heads of its group, " \
                             "not the share of one")                                                \
     CAUSE(stride_ignored, "rows are addressed as if packed, or by another array's stride: each "   \

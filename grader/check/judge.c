@@ -262,7 +262,9 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     if (seen == CAUSE_race || seen == CAUSE_async_order || seen == CAUSE_swizzle || finding->note)
         return seen;
     if (!nothing) cause = mistake(c, t, budget);
-    if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
+    // who stores all heads at the place of the first stays inside of the array
+    const bool stored_outside = cause == CAUSE_head_ignored && found->never_written == found->wrong;
+    if (seen == CAUSE_out_of_bounds && (!names_the_index(cause) || stored_outside)) return seen;
     // what one thread of many leaves is a part of the sum, too; and where several write to one
     // place, nobody has written to others, which hold NaN
     if (seen == CAUSE_race_of_writes && (is_of_parts(cause) || is_of_nothing(cause))) return seen;
