@@ -159,10 +159,13 @@ static void append_first(struct result_item* record, const struct tensor* t, con
         record_append(record, "is %s, expected %s\n", got, want);
 }
 
-// An error as a share of its budget: "85%", "78134 times".
+// An error as a share of its budget: "85%", "78134 times", "3.2e+09 times".
 static const char* share(double error, double budget, char text[48]) {
-    double times = budget > 0 ? error / budget : 0;
-    snprintf(text, 48, times > 10 ? "%.0f times" : "%.0f%%", times > 10 ? times : 100 * times);
+    const double times = budget > 0 ? error / budget : 0, many = 1e6;
+    if (times > many)
+        snprintf(text, 48, "%.2g times", times);
+    else
+        snprintf(text, 48, times > 10 ? "%.0f times" : "%.0f%%", times > 10 ? times : 100 * times);
     return text;
 }
 
