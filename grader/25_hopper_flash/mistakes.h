@@ -186,22 +186,6 @@ static enum cause explain_lazy(const struct suspect* s) {
     return cause;
 }
 
-// Is the output what row_of() gives, row by row?
-static bool is_made_of_rows(const struct suspect* s, forward_row* row_of, const void* how) {
-    const struct problem* p = s->problem;
-    const int64_t n_O = p->array[ARRAY_O].tensor->count;
-    const int64_t n_LSE = p->array[ARRAY_LSE].tensor->count;
-    if (!forward_rows_fit(s, row_of, how)) return false;
-    double* guess = check_allocate(p->check, n_O + n_LSE, sizeof *guess);
-    for (int64_t e = 0; e < n_O + n_LSE; e++) guess[e] = NAN;  // what the kernel does not write
-    FOR_EACH_QUERY(p, b, h, i)
-    row_of(p, how, b, h, i, guess + place_in(p, ARRAY_O, b, h, i),
-           guess + n_O + place_in(p, ARRAY_LSE, b, h, i));
-    const bool yes = is_guess(s, is_O(s) ? guess : guess + n_O);
-    free(guess);
-    return yes;
-}
-
 static bool row_of_other_Q(const struct problem* p, const void* how, int64_t b, int64_t h,
                            int64_t i, double* O, double* LSE) {
     (void)p;
@@ -224,7 +208,7 @@ static bool are_first_rows(const struct suspect* s) {
         memcpy(value + place_in(p, ARRAY_Q, b, h, i),
                row_of(p, ARRAY_Q, b, h, i - i % rows + i % WALK_ROWS),
                (size_t)p->d * sizeof *value);
-        found = p->N_q > WALK_ROWS && is_made_of_rows(s, row_of_other_Q, &other);
+        found = p->N_q > WALK_ROWS && forward_is_made_of_rows(s, row_of_other_Q, &other);
     }
     free(value);
     return found;
@@ -311,7 +295,8 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (are_first_rows(&s)) return CAUSE_sums_moved;
     enum cause cause = CAUSE_NONE;
     if (!p->index.used && !p->mask && p->N_k > WALK_K) cause = explain_lazy(&s);
-    if (!cause && !p->mask && is_made_of_rows(&s, row_of_lane_0, NULL)) return CAUSE_fragment_order;
+    if (!cause && !p->mask && forward_is_made_of_rows(&s, row_of_lane_0, NULL))
+        return CAUSE_fragment_order;
     if (!cause) cause = index_explain(c, t, budget);
     return !cause && are_rows_scaled(&s) ? CAUSE_other_sum : cause;
 }

@@ -52,6 +52,8 @@ struct forward_mistake {
     // of the key's number, or the key that of the query's.
     int64_t square;
     bool query_of_key, key_of_query;
+    // ... or the value's key is that of the column's number in its square, or of the query's.
+    enum { VALUE_OF_KEY, VALUE_OF_COLUMN, VALUE_OF_QUERY } value_of;
     // In squares of so many rows and columns of an array, row and column are exchanged: 1 <<
     // ARRAY_Q and so on.
     unsigned turned;
@@ -86,6 +88,7 @@ struct forward_mistake {
         bool P_of_2, alpha_of_2;      // powers of 2 in place of exp
         bool O_of_2;                  // alpha is one for O, and not for l
         bool P_before;                // P is relative to the maximum before the tile
+        bool alpha_raw;               // alpha is of scores before the scale
         bool l_late;                  // l gets the sum of a tile in the next one
         enum { ONCE_EACH, FIRST_AGAIN, LAST_AGAIN, FIRST_LOST } tiles;
         enum { ALL_KEYS, WITHOUT_FIRST, WITHOUT_LAST } keys;  // of each tile that are summed
@@ -113,6 +116,9 @@ bool is_forward(const struct suspect* s, const struct forward_mistake* w);
 typedef bool forward_row(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
                          double* O, double* LSE);
 bool forward_rows_fit(const struct suspect* s, forward_row* row_of, const void* how);
+
+// Is the output what row_of() gives for each query?
+bool forward_is_made_of_rows(const struct suspect* s, forward_row* row_of, const void* how);
 
 // Is each row of O the wanted one times a number, and are these different numbers? What divides a
 // row is not its own l. For the end of an explain(): many mistakes that have a name give that, too.

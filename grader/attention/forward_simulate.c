@@ -187,6 +187,14 @@ static double turned(const struct problem* p, const struct forward_mistake* w, e
                                        : query_row(p, v, b, h, n))];
 }
 
+// Column x of the value that is multiplied with the weight of query i and key j.
+static double value_at(const struct problem* p, const struct forward_mistake* w, int64_t b,
+                       int64_t h, int64_t i, int64_t j, int64_t x) {
+    if (w->value_of == VALUE_OF_COLUMN) j = in_square(j, x, w->square);
+    if (w->value_of == VALUE_OF_QUERY) j = in_square(j, i, w->square);
+    return turned(p, w, ARRAY_V, b, h, j, x);
+}
+
 // S of query i and key j, not scaled.
 static double product(const struct problem* p, const struct forward_mistake* w, int64_t b,
                       int64_t h, int64_t i, int64_t j) {
@@ -249,7 +257,7 @@ static double count_of(const struct forward_mistake* w, struct range keys, int64
 
 // One row of O and its LSE, from its scores, tile by tile.
 static double sum_row(const struct problem* p, const struct forward_mistake* w, int64_t b,
-                      int64_t h, struct range keys, const double* S, double* O) {
+                      int64_t h, int64_t i, struct range keys, const double* S, double* O) {
     const struct online* f = &w->online;
     const struct view* V = &w->view[ARRAY_V];
     const int64_t kh = key_head(p, w, h);
@@ -271,6 +279,7 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
             if (f->subtracted == RAW) m_new = fmax(m_new, S[j] / w->scale * log(2));
         }
         double alpha = power(f->alpha_of_2, f->reversed ? m_new - m : m - m_new);
+        if (f->alpha_raw) alpha = exp32((m - m_new) / w->scale);
         if (m_new == -INFINITY && !f->unguarded) alpha = 1;
         if (f->unscaled_first && n == 0) alpha = 1;
         if (end > counted) end = counted;
@@ -293,7 +302,7 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
             if (f->divided == IN_LOOP || f->divided == IN_LOOP_AND_AT_END) weight /= l;
             for (int64_t x = 0; x < p->d && f->O_each_key; x++) O[x] *= of_O;
             for (int64_t x = 0; x < p->d && j < p->N_k; x++)
-                O[x] += weight * (w->turned ? turned(p, w, ARRAY_V, b, h, j, x) : v[x]);
+                O[x] += weight * (w->turned || w->value_of ? value_at(p, w, b, h, i, j, x) : v[x]);
         }
         if (!f->m_kept) m = m_new;
     }
@@ -336,7 +345,7 @@ static bool simulate_row(const struct problem* p, const struct forward_mistake* 
     }
     if (!is_within(p, &of_row, b, h) || key_head(p, &of_row, h) >= p->H / p->group) return true;
     score_row(p, &of_row, b, h, i, keys, S);
-    *lse = sum_row(p, &of_row, b, h, keys, S, row);
+    *lse = sum_row(p, &of_row, b, h, i, keys, S, row);
     return true;
 }
 
@@ -398,6 +407,21 @@ bool forward_rows_fit(const struct suspect* s, forward_row* row_of, const void* 
             return false;
     }
     return true;
+}
+
+bool forward_is_made_of_rows(const struct suspect* s, forward_row* row_of, const void* how) {
+    const struct problem* p = s->problem;
+    const int64_t n_O = p->array[ARRAY_O].tensor->count;
+    const int64_t n_LSE = p->array[ARRAY_LSE].tensor->count;
+    if (!forward_rows_fit(s, row_of, how)) return false;
+    double* guess = check_allocate(p->check, n_O + n_LSE, sizeof *guess);
+    for (int64_t e = 0; e < n_O + n_LSE; e++) guess[e] = NAN;  // what the kernel does not write
+    FOR_EACH_QUERY(p, b, h, i)
+    row_of(p, how, b, h, i, guess + place_in(p, ARRAY_O, b, h, i),
+           guess + n_O + place_in(p, ARRAY_LSE, b, h, i));
+    const bool yes = is_guess(s, is_O(s) ? guess : guess + n_O);
+    free(guess);
+    return yes;
 }
 
 static bool row_of_mistake(const struct problem* p, const void* how, int64_t b, int64_t h,

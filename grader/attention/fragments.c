@@ -38,6 +38,8 @@ struct walk {
         MAX_OF_OTHERS,   // the maximum is over other lanes than those of the row
         SUM_OF_OTHERS,   // so is the sum that divides
         P_MATRICES,      // the fragment of P has its second and third register swapped
+        P_PAIRS,         // the two numbers of each register are swapped
+        P_ROWS,          // rows g and g + 8 of it are
         MASK_BY_PAIRS,   // column 2t + 1 is hidden where 2t is
         MASK_OF_LANE_0,  // columns 2t and 2t + 1 are taken for 0 and 1, of lane 0
         L_KEPT,          // l is not rescaled
@@ -96,6 +98,8 @@ struct rows {
 static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, int64_t h,
                       int64_t i0, int64_t j0, struct rows* s) {
     enum { WIDEST = 128 };
+    static const enum taken of_P[FLAWS] = {
+        [P_MATRICES] = MATRICES, [P_PAIRS] = PAIRS, [P_ROWS] = ROWS};
     double S[16][WIDEST], P[16][WIDEST];
     double own[16][4];
     for (int r = 0; r < 16; r++) {
@@ -137,7 +141,7 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
     for (int r = 0; r < 16; r++)
         for (int64_t j = 0; j < w->block_k && j0 + j < p->N_k; j++) {
             int64_t row = r, key = j;
-            if (w->flaw == P_MATRICES) taken_from(MATRICES, &row, &key);
+            taken_from(of_P[w->flaw], &row, &key);
             const double* v = row_of(p, ARRAY_V, b, h, j0 + j);
             for (int64_t x = 0; x < p->d; x++) s->O[r][x] += P[row][key] * v[x];
         }
@@ -193,7 +197,8 @@ static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t
                                bool backwards) {
     static const enum cause causes[FLAWS] = {
         [MAX_OF_OTHERS] = CAUSE_merge_lost,      [SUM_OF_OTHERS] = CAUSE_merge_lost,
-        [P_MATRICES] = CAUSE_fragment_order,     [MASK_BY_PAIRS] = CAUSE_fragment_order,
+        [P_MATRICES] = CAUSE_fragment_order,     [P_PAIRS] = CAUSE_fragment_order,
+        [P_ROWS] = CAUSE_fragment_order,         [MASK_BY_PAIRS] = CAUSE_fragment_order,
         [MASK_OF_LANE_0] = CAUSE_fragment_order, [L_KEPT] = CAUSE_no_rescale,
         [L_REPEATED] = CAUSE_rescale_repeated,   [O_KEPT] = CAUSE_no_rescale_O,
         [MAX_FROM_ZERO] = CAUSE_max_init,        [UNGUARDED] = CAUSE_empty_state,
