@@ -124,8 +124,9 @@
                          "are threads that share the row")                                         \
     CAUSE(merged_twice, "partial results are merged more than once: each lane, or warp, has its "  \
                         "own, and nobody comes twice")                                             \
-    CAUSE(max_short, "numbers that are summed were not looked at for the maximum: both loops go "   \
-                     "over the same ones")                                                         \
+    CAUSE(max_short,                                                                               \
+          "numbers that are summed were not looked at for the maximum: both loops go over the "    \
+          "same ones")                                                                             \
     CAUSE(sum_short, "numbers that were looked at for the maximum are not in the sum: both loops " \
                      "go over the same ones")                                                      \
     CAUSE(lse_base2, "LSE is taken or given in base 2; the contract's is the natural logarithm")   \

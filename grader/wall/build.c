@@ -228,8 +228,8 @@ static double time_limit(const struct build_request* q) {
 }
 
 // Compiles, inspects and links the submission, called `shown`, in the filled scratch folder `work`.
-// Sets the outcome, the log, the message and what was warned of in b; with BUILD_OK the programs are
-// work/out/program and work/out/watched. BUILD_FAILED: maybe the submission is to blame all the
+// Sets the outcome, the log, the message and what was warned of in b; with BUILD_OK the programs
+// are work/out/program and work/out/watched. BUILD_FAILED: maybe the submission is to blame all the
 // same; see blame().
 static void compile(struct build* b, const struct build_request* q, const char* work,
                     const char* shown) {
