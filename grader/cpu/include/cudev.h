@@ -30,7 +30,8 @@ void cudev_on_finding(const char* kind, unsigned line, const char* text) __attri
 
 // A program may define this function. It is called at most once, beside the findings, for what may
 // be a mistake: it explains a wrong result, and a result may be right all the same. kind:
-// "bad_mask", of a shuffle that reads a lane which its mask does not name. line, text: as above.
+// "bad_mask", of a shuffle that reads a lane which its mask does not name; "async_order", of a
+// wgmma that nobody has waited for when its block ends. line, text: as above.
 void cudev_on_note(const char* kind, unsigned line, const char* text) __attribute__((weak));
 
 // A program may define this function. It is called for each call of the API, and each launch, that
