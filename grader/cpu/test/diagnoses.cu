@@ -221,10 +221,10 @@ __global__ void named_deadlock() {
     __syncthreads();                           // @named_other
 }
 
-// CASE named_nobody deadlock 86 threads arrive at named barrier 4, where nobody has waited, at @named_4
+// CASE named_nobody deadlock 86 threads arrive at named barrier 4, where nobody has waited, at @named_four
 __global__ void named_nobody() {
     if (threadIdx.x < 32)
-        named_arrive(4, 64);  // @named_4
+        named_arrive(4, 64);  // @named_four
     else
         named_sync(3, 64);
 }
