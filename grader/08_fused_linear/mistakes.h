@@ -373,7 +373,7 @@ static bool only_large_are_nan(const struct layer* l, const struct tensor* t) {
 }
 
 struct factor {
-    double z, factor, by;  // of f'(z): what the kernel has multiplied with, give or take `by`
+    double z, factor, by;  // of f'(z), or of f(z): what the kernel has made of z, give or take `by`
 };
 
 #define FAR 0.02  // of a slope: no arithmetic in fp32 or bf16 is off by that much
@@ -383,12 +383,27 @@ static int by_z(const void* a, const void* b) {
     return (one->z > other->z) - (one->z < other->z);
 }
 
-// Are all elements of dZ their dY times a function of their Z alone, though not f'? Elements with
-// the same Z tell, of which 16 bits leave many.
+// Is what was made of z a function of z alone? Elements with nearly the same z tell. A function of
+// a mistaken kernel may have a step or two.
+static bool is_of_z(struct factor* all, int64_t count) {
+    enum { ENOUGH = 100, STEPS = 2, STEEPEST = 4 };
+    const double near = 1e-3;
+    int64_t pairs = 0, alike = 0;
+    qsort(all, (size_t)count, sizeof *all, by_z);
+    for (int64_t k = 1; k < count; k++) {
+        const struct factor *one = &all[k - 1], *other = &all[k];
+        const double apart = other->z - one->z;
+        if (!(apart <= near)) continue;
+        pairs++;
+        alike += fabs(one->factor - other->factor) <= one->by + other->by + STEEPEST * apart;
+    }
+    return pairs >= ENOUGH && alike + STEPS >= pairs;
+}
+
+// Are all elements of dZ their dY times a function of their Z alone, though not f'?
 static bool is_other_slope(const struct layer* l, const struct tensor* t) {
-    enum { ENOUGH = 100 };
     struct factor* all = check_allocate(l->check, t->count, sizeof *all);
-    int64_t count = 0, pairs = 0, alike = 0, far = 0;
+    int64_t count = 0, far = 0;
     for (int64_t e = 0; e < t->count; e++) {
         const double by = l->dY->value[e] * scale_of(l);
         if (!is_kept(l, e) || !isfinite(t->got[e]) || by == 0) continue;
@@ -396,15 +411,24 @@ static bool is_other_slope(const struct layer* l, const struct tensor* t) {
         all[count++] = (struct factor){l->Z->value[e], t->got[e] / by,
                                        (fabs(t->got[e]) * 0x1p-8 + 1e-6) / fabs(by)};
     }
-    qsort(all, (size_t)count, sizeof *all, by_z);
-    for (int64_t k = 1; k < count; k++) {
-        const struct factor *one = &all[k - 1], *other = &all[k];
-        if (one->z != other->z) continue;
-        pairs++;
-        alike += fabs(one->factor - other->factor) <= one->by + other->by;
-    }
+    const bool yes = far > 0 && is_of_z(all, count);
     free(all);
-    return far > 0 && pairs >= ENOUGH && alike == pairs;
+    return yes;
+}
+
+// Are all elements of Y another function of their Z than f?
+static bool is_other_f(const struct layer* l, const struct tensor* t) {
+    struct factor* all = check_allocate(l->check, t->count, sizeof *all);
+    int64_t count = 0, far = 0;
+    for (int64_t e = 0; e < t->count; e++) {
+        const double y = t->got[e] / scale_of(l), want = t->want[e] / scale_of(l);
+        if (!is_kept(l, e) || !isfinite(y)) continue;
+        far += fabs(y - want) > FAR * (1 + fabs(want));
+        all[count++] = (struct factor){z_of(l, e / l->N, e % l->N), y, fabs(y) * 0x1p-8 + 1e-6};
+    }
+    const bool yes = far > 0 && is_of_z(all, count);
+    free(all);
+    return yes;
 }
 
 // No element is larger than what is wanted, and some are smaller by more than a rounding.
@@ -459,7 +483,9 @@ static enum cause explain_layer(const struct layer* l, const struct tensor* t) {
         if (l->p > 0 && 20 * m.other > m.of) return CAUSE_other_words;
     }
     if (is_cut_off(t)) return CAUSE_cut_off;
-    return l->backward && l->f && is_other_slope(l, t) ? CAUSE_gelu_slope : CAUSE_NONE;
+    if (!l->f || t == l->Z) return CAUSE_NONE;
+    if (!l->backward) return is_other_f(l, t) ? CAUSE_gelu_form : CAUSE_NONE;
+    return is_other_slope(l, t) ? CAUSE_gelu_slope : CAUSE_NONE;
 }
 
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {

@@ -157,33 +157,52 @@ static struct pair counted_again(const struct batch* b, int64_t row, int variant
     return written(p.number[0], l);
 }
 
-// States are merged that are in the sum already.
+// States are merged that are in the sum already: by a lane more, or in all rounds of a tree whose
+// distances are one less each time: 16 rounds in place of 5, 11 too many, once or twice.
+enum { MERGED_TWICE = 22 };
 static struct pair merged_twice(const struct batch* b, int64_t row, int variant) {
     const struct pair p = pair_wanted(b, row);
     return written(p.number[0], (double)(2 << variant) * p.number[1]);
 }
 
-// Merged, each state's l is multiplied with the other state's factor. Of an empty state, whose m is
-// -infinity, that makes 0.
-static struct pair merge_crossed(struct pair a, struct pair b) {
-    const double m = fmax(a.number[0], b.number[0]);
+// How two states are merged wrongly: each l is multiplied with the other state's factor (of an
+// empty state, whose m is -infinity, that makes 0); one of the two with none; or one with the
+// factor from its m to the other's, as if that were always the larger one.
+enum merge { CROSSWISE, FIRST_KEPT, SECOND_KEPT, AS_IF_SECOND, AS_IF_FIRST, MERGES };
+
+static struct pair merge_wrongly(enum merge how, struct pair a, struct pair b) {
+    const double m_a = a.number[0], m_b = b.number[0], l_a = a.number[1], l_b = b.number[1];
+    const double m = fmax(m_a, m_b);
     if (m == -INFINITY) return a;
-    return (struct pair){
-        {m, a.number[1] * exp(b.number[0] - m) + b.number[1] * exp(a.number[0] - m)}};
+    const double of_a = exp(m_a - m), of_b = exp(m_b - m);
+    const double l[MERGES] = {
+        [CROSSWISE] = l_a * of_b + l_b * of_a,
+        [FIRST_KEPT] = l_a + l_b * of_b,
+        [SECOND_KEPT] = l_a * of_a + l_b,
+        [AS_IF_SECOND] = l_a * dtype_round(F32, exp(m_a - m_b)) + l_b,
+        [AS_IF_FIRST] = l_a + l_b * dtype_round(F32, exp(m_b - m_a)),
+    };
+    return (struct pair){{m, l[how]}};
 }
 
-static struct pair tree_crossed(struct pair* s, int n) {
+static struct pair merge_tree(enum merge how, struct pair* s, int n) {
     for (int distance = n / 2; distance > 0; distance /= 2)
-        for (int i = 0; i < distance; i++) s[i] = merge_crossed(s[i], s[i + distance]);
+        for (int i = 0; i < distance; i++) s[i] = merge_wrongly(how, s[i], s[i + distance]);
     return s[0];
 }
 
-// The variants stand for 32 to 1024 threads; warps are merged among themselves, or with empty
-// states up to 32.
-enum { CROSSED = 12 };
-static struct pair crossed(const struct batch* b, int64_t row, int variant) {
+static struct pair merge_in_turn(enum merge how, struct pair* s, int n) {
+    for (int i = 1; i < n; i++) s[0] = merge_wrongly(how, s[0], s[i]);
+    return s[0];
+}
+
+// Of 32 to 1024 threads; warps are merged among themselves, with empty states up to 32, or one
+// after the other.
+enum { BLOCKS = 6, OF_WARPS = 3, MERGED_WRONGLY = MERGES * BLOCKS * OF_WARPS };
+static struct pair merged_wrongly(const struct batch* b, int64_t row, int variant) {
     enum { WARP = 32 };
-    const int threads = WARP << variant / 2, warps = threads / WARP;
+    const enum merge how = (enum merge)(variant / (BLOCKS * OF_WARPS));
+    const int threads = WARP << variant / OF_WARPS % BLOCKS, warps = threads / WARP;
     const double* x = batch_row(b, row);
     struct pair warp[WARP];
     for (int w = 0; w < WARP; w++) {
@@ -196,16 +215,19 @@ static struct pair crossed(const struct batch* b, int64_t row, int variant) {
             for (int64_t j = w * WARP + t; j < b->cols && w < warps; j += threads)
                 if (x[j] > -INFINITY) s->number[1] += exp(x[j] - s->number[0]);
         }
-        warp[w] = tree_crossed(lane, WARP);
+        warp[w] = merge_tree(how, lane, WARP);
     }
-    struct pair p = tree_crossed(warp, variant % 2 ? WARP : warps);
+    struct pair p = variant % OF_WARPS == 2   ? merge_in_turn(how, warp, warps)
+                    : variant % OF_WARPS == 1 ? merge_tree(how, warp, WARP)
+                                              : merge_tree(how, warp, warps);
     return written(p.number[0], p.number[1]);
 }
 
 // Of each tile of a thread, whose numbers are so many apart, the first or the last is not summed.
 enum { APART = 7, OF_APART = 8, NARROW = 33 };
+static const int64_t apart[APART] = {1, 32, 64, 128, 256, 512, 1024};
+
 static struct pair sum_short(const struct batch* b, int64_t row, int variant) {
-    static const int64_t apart[APART] = {1, 32, 64, 128, 256, 512, 1024};
     const int64_t step = apart[variant / OF_APART], tile = 2 << variant / 2 % 4;
     const int64_t left_out = variant % 2 ? tile - 1 : 0;
     const double m = b->out[0]->want[row];
@@ -217,8 +239,34 @@ static struct pair sum_short(const struct batch* b, int64_t row, int variant) {
     return written(m, l);
 }
 
+// The same of the maximum: the sum takes all of them, unless a tile seems to be empty.
+static struct pair max_short(const struct batch* b, int64_t row, int variant) {
+    const int64_t step = apart[variant / OF_APART], tile = 2 << variant / 2 % 4;
+    const int64_t left_out = variant % 2 ? tile - 1 : 0;
+    const double* x = batch_row(b, row);
+    double m = -INFINITY, l = 0;
+    for (int64_t t = 0; t < step && t < b->cols; t++) {
+        double own = -INFINITY, sum = 0;
+        for (int64_t first = t; first < b->cols; first += step * tile) {
+            double largest = own;
+            for (int64_t n = 0; n < tile && first + n * step < b->cols; n++)
+                if (n != left_out) largest = fmax(largest, x[first + n * step]);
+            if (largest == -INFINITY) continue;
+            sum *= exp(own - largest);
+            for (int64_t n = 0; n < tile && first + n * step < b->cols; n++)
+                sum += exp(x[first + n * step] - largest);
+            own = largest;
+        }
+        const double both = fmax(m, own);
+        if (both > -INFINITY) l = l * exp(m - both) + sum * exp(own - both);
+        m = both;
+    }
+    return written(m, l);
+}
+
 static const struct hypothesis mistakes[] = {
     PAIR(stride_ignored, 1, rows_packed),
+    PAIR(max_short, APART* OF_APART, max_short),
     PAIR(overflow, 1, max_kept),
     PAIR(exp2_base, 1, base_two),
     PAIR(bits_compared, 1, bits_compared),
@@ -226,7 +274,7 @@ static const struct hypothesis mistakes[] = {
     PAIR(other_operation, OPERATIONS, other_operation),
     PAIR(max_init, 1, max_started),
     PAIR(sum_init, 11, sum_started),
-    PAIR(merged_twice, 5, merged_twice),
+    PAIR(merged_twice, MERGED_TWICE, merged_twice),
     PAIR(counted_again, COUNTED_AGAIN, counted_again),
     PAIR(inner_tail, 15, rest_dropped),
     PAIR(inner_tail, 15, rest_from_next),
@@ -234,7 +282,7 @@ static const struct hypothesis mistakes[] = {
     PAIR(inner_tail, 15, rest_low),
     PAIR(inner_tail, 15, rest_from_before),
     PAIR(sum_short, APART* OF_APART, sum_short),
-    PAIR(rescale_crossed, CROSSED, crossed),
+    PAIR(rescale_crossed, MERGED_WRONGLY, merged_wrongly),
     {0},
 };
 
@@ -320,10 +368,22 @@ static enum cause from_l(const struct batch* b, double budget) {
     return above == 0 && nan == 0 ? CAUSE_merge_lost : CAUSE_NONE;
 }
 
+// Every m is -infinity, and not every one should be.
+static bool stays_empty(const struct batch* b) {
+    const struct tensor* m = b->out[0];
+    bool any = false;
+    for (int64_t row = 0; row < b->rows; row++) {
+        if (m->got[row] != -INFINITY) return false;
+        any |= m->want[row] != -INFINITY;
+    }
+    return any;
+}
+
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct batch* b = check_description(c);
     const struct tensor* m = b->out[0];
     const struct suspect s = batch_suspect(b, t);
+    if (stays_empty(b)) return CAUSE_stays_empty;
     if (t != m && is_low_taken_for_hidden(b, budget.max)) return CAUSE_max_init;
     enum cause cause = hypothesis_search(&s, mistakes);
     if (cause) return cause;

@@ -436,7 +436,7 @@ static enum cause explain_second_mask(const struct suspect* s) {
     const struct problem* p = s->problem;
     struct slip w = no_slip(p);
     w.columns = 64;
-    if (p->d > 64 && is_slip(s, &w)) return CAUSE_inner_tail;
+    if (p->d > 64 && is_slip(s, &w)) return CAUSE_columns_short;
     w = no_slip(p);
     w.causal = !p->causal;
     if (is_slip(s, &w)) return CAUSE_causal_ignored;

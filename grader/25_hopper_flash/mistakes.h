@@ -28,6 +28,7 @@ struct lazy {
         MASKED_M_KEPT,   // m is not raised there
         AGAIN_O_KEPT,    // O is not rescaled where scores are computed again
         AGAIN_L_KEPT,    // l is not
+        AGAIN_P_KEPT,    // O gets the weights from before
         SUM_OF_FIRST,    // l is that of the first block
         SUM_OF_MASKED,   // l lacks what plain rounds add
         V_OF_NEXT,       // the weights of a block multiply the values of the next one
@@ -77,7 +78,7 @@ static bool is_outgrown_row(const double S[WALK_K], double m) {
 static void round_of_row(const struct problem* p, int flaw, int64_t b, int64_t h, int64_t j, int r,
                          const double S[WALK_K], bool is_first, bool masked, bool again,
                          struct warp* w) {
-    double alpha = 1, largest = w->m[r], P[WALK_K], sum = 0;
+    double alpha = 1, largest = w->m[r], m_before = w->m[r], P[WALK_K], sum = 0;
     for (int64_t n = 0; n < WALK_K; n++) largest = fmax(largest, S[n]);
     if (is_first || again || (masked && flaw != MASKED_M_KEPT)) {
         alpha = largest > -INFINITY ? exp(w->m[r] - largest) : 1;
@@ -89,6 +90,7 @@ static void round_of_row(const struct problem* p, int flaw, int64_t b, int64_t h
     for (int64_t n = 0; n < WALK_K; n++) {
         P[n] = S[n] > -INFINITY ? exp(S[n] - w->m[r]) : 0;
         sum += P[n];
+        if (again && flaw == AGAIN_P_KEPT && S[n] > -INFINITY) P[n] = exp32(S[n] - m_before);
         if (is_first) w->first_P[r][n] = P[n];
     }
     bool added = is_first || (flaw != SUM_OF_FIRST && !(flaw == SUM_OF_MASKED && !masked));
@@ -175,12 +177,12 @@ static enum cause explain_lazy(const struct suspect* s) {
     static const enum cause causes[LAZY_FLAWS] = {
         [MASKED_O_KEPT] = CAUSE_no_rescale_O,   [MASKED_L_KEPT] = CAUSE_no_rescale,
         [MASKED_M_KEPT] = CAUSE_max_stale,      [AGAIN_O_KEPT] = CAUSE_no_rescale_O,
-        [AGAIN_L_KEPT] = CAUSE_no_rescale,      [SUM_OF_FIRST] = CAUSE_sum_short,
-        [SUM_OF_MASKED] = CAUSE_sum_short,      [V_OF_NEXT] = CAUSE_tile_skipped,
-        [LAST_PV_LOST] = CAUSE_tile_skipped,    [FIRST_PV_TWICE] = CAUSE_tile_twice,
-        [AGAIN_OF_HEAD] = CAUSE_head_mapping,   [AGAIN_MODULO] = CAUSE_head_mapping,
-        [AGAIN_OF_FIRST] = CAUSE_head_ignored,  [AGAIN_OF_BATCH] = CAUSE_batch_ignored,
-        [AGAIN_OF_PLACE] = CAUSE_place_in_list,
+        [AGAIN_L_KEPT] = CAUSE_no_rescale,      [AGAIN_P_KEPT] = CAUSE_max_before,
+        [SUM_OF_FIRST] = CAUSE_sum_short,       [SUM_OF_MASKED] = CAUSE_sum_short,
+        [V_OF_NEXT] = CAUSE_tile_skipped,       [LAST_PV_LOST] = CAUSE_tile_skipped,
+        [FIRST_PV_TWICE] = CAUSE_tile_twice,    [AGAIN_OF_HEAD] = CAUSE_head_mapping,
+        [AGAIN_MODULO] = CAUSE_head_mapping,    [AGAIN_OF_FIRST] = CAUSE_head_ignored,
+        [AGAIN_OF_BATCH] = CAUSE_batch_ignored, [AGAIN_OF_PLACE] = CAUSE_place_in_list,
     };
     const struct problem* p = s->problem;
     int64_t n_O = p->array[ARRAY_O].tensor->count, n_LSE = p->array[ARRAY_LSE].tensor->count;
@@ -209,10 +211,7 @@ static bool are_first_rows(const struct suspect* s) {
     const struct problem* p = s->problem;
     struct problem other = *p;
     struct tensor Q = *p->array[ARRAY_Q].tensor;
-    const int64_t n_O = p->array[ARRAY_O].tensor->count;
-    const int64_t n_LSE = p->array[ARRAY_LSE].tensor->count;
-    double* value = check_allocate(p->check, Q.count + n_O + n_LSE, sizeof *value);
-    double* guess = value + Q.count;
+    double* value = check_allocate(p->check, Q.count, sizeof *value);
     bool found = false;
     Q.value = value;
     other.array[ARRAY_Q].tensor = &Q;
@@ -222,13 +221,56 @@ static bool are_first_rows(const struct suspect* s) {
         memcpy(value + place_in(p, ARRAY_Q, b, h, i),
                row_of(p, ARRAY_Q, b, h, i - i % rows + i % WALK_ROWS),
                (size_t)p->d * sizeof *value);
-        if (p->N_q <= WALK_ROWS || !forward_rows_fit(s, row_of_other_Q, &other)) continue;
-        for (int64_t e = 0; e < n_O + n_LSE; e++) guess[e] = NAN;  // what the kernel does not write
-        forward_reference(&other, false, guess, guess + n_O);
-        found = is_guess(s, is_O(s) ? guess : guess + n_O);
+        found = p->N_q > WALK_ROWS && forward_is_made_of_rows(s, row_of_other_Q, &other);
     }
     free(value);
     return found;
+}
+
+// ---- a mask that takes every lane's columns of a fragment for those of lane 0
+
+static bool sees(const struct problem* p, int64_t b, int64_t i, int64_t key) {
+    return key < p->N_k && key < keys_seen(p, i) && index_times(p, b, i, key) > 0;
+}
+
+// The keys [from, to) that query i sees; none: 0, 0.
+struct seen {
+    int64_t from, to;
+};
+
+static struct seen seen_by(const struct problem* p, int64_t b, int64_t i) {
+    struct seen s = {0, p->N_k};
+    if (i >= p->N_q) i = p->N_q - 1;
+    while (s.to > 0 && !sees(p, b, i, s.to - 1)) s.to--;
+    while (s.from < s.to && !sees(p, b, i, s.from)) s.from++;
+    return s;
+}
+
+// A row of such a kernel. The first block of a tile has a mask of its own, which is right, and
+// plain blocks have none. Behind the last key stand zeros.
+static bool row_of_lane_0(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
+                          double* O, double* LSE) {
+    const int64_t tile = i / WALK_Q * WALK_Q, group = i / WALK_ROWS * WALK_ROWS;
+    const int64_t first = seen_by(p, b, tile).from / WALK_K;
+    const int64_t last = (seen_by(p, b, tile + WALK_Q - 1).to - 1) / WALK_K;
+    const int64_t plain_to = (seen_by(p, b, group).to - 1) / WALK_K;
+    const int64_t plain_from = CEIL_DIV(seen_by(p, b, group + WALK_ROWS - 1).from, WALK_K);
+    double m = -INFINITY, l = 0;
+    (void)how;
+    for (int64_t x = 0; x < p->d; x++) O[x] = 0;
+    for (int64_t key = first * WALK_K; key < (last + 1) * WALK_K; key++) {
+        const int64_t j = key / WALK_K;
+        const bool masked = j < last && (j >= plain_to || j < plain_from);
+        if (!sees(p, b, i, masked ? key / 8 * 8 + key % 2 : key)) continue;
+        const double S = key < p->N_k ? score(p, b, h, i, key) : 0, m_new = fmax(m, S);
+        const double alpha = exp(m - m_new), weight = exp(S - m_new);
+        m = m_new, l = alpha * l + weight;
+        for (int64_t x = 0; x < p->d; x++)
+            O[x] = alpha * O[x] + (key < p->N_k ? weight * row_of(p, ARRAY_V, b, h, key)[x] : 0);
+    }
+    for (int64_t x = 0; x < p->d; x++) O[x] = l > 0 ? O[x] / l : 0;
+    *LSE = l > 0 ? m + log(l) : -INFINITY;
+    return true;
 }
 
 // All wrong rows are not finite, or 0 as l is infinite, and have scores far above those of the last
@@ -266,6 +308,8 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (are_first_rows(&s)) return CAUSE_sums_moved;
     enum cause cause = CAUSE_NONE;
     if (!p->index.used && p->N_k > WALK_K) cause = explain_lazy(&s);
+    if (!cause && !p->mask && forward_is_made_of_rows(&s, row_of_lane_0, NULL))
+        return CAUSE_fragment_order;
     if (!cause) cause = index_explain(c, t, budget);
     return !cause && are_rows_scaled(&s) ? CAUSE_other_sum : cause;
 }

@@ -30,6 +30,7 @@ struct backward backward_right(const struct problem* p) {
     for (int a = 0; a < ARRAYS; a++) w.stride[a] = p->array[a].stride;
     for (int a = 0; a < INPUTS; a++) w.value[a] = w.again[a] = p->array[a].tensor->value;
     w.dO_of_delta = w.value[ARRAY_dO];
+    w.LSE = p->array[ARRAY_LSE].tensor->value;
     return w;
 }
 
@@ -250,8 +251,7 @@ static double exponent_of(const struct head* t, int64_t i, int64_t j, double LSE
 // Row i of P and of dS, of the keys [begin, end).
 static void compute_weights(struct head* t, int64_t i, int64_t begin, int64_t end) {
     const struct backward* w = t->w;
-    const struct array* of_LSE = &t->p->array[ARRAY_LSE];
-    double LSE = of_LSE->tensor->value[place(w->stride[ARRAY_LSE], t->b, t->h, i)];
+    double LSE = w->LSE[place(w->stride[ARRAY_LSE], t->b, t->h, i)];
     for (int64_t j = begin; j < end; j++) {
         double *P = &t->P[i * t->columns + j], *dS = &t->dS[i * t->columns + j];
         bool counts = times(t->p, w, t->b, t->h, i, j) > 0;

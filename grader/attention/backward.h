@@ -88,6 +88,7 @@ struct backward {
     const double* value[INPUTS];  // as the products for S and dP read them; O is for delta
     const double* again[INPUTS];  // Q, K and dO, as the products with dS and P read them
     const double* dO_of_delta;
+    const double* LSE;
     const double* added;  // to the delta of each query, counted like LSE; NULL: nothing
     enum taken P_of_dV, dS_of_dK, dS_of_dQ;  // how P^T, dS^T and dS are read by these products
     bool zeros_outside;                      // of P and dS there is nothing but zeros elsewhere

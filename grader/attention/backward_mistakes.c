@@ -114,7 +114,7 @@ const struct hypothesis backward_mistakes_in_equations[] = {
     {CAUSE_exp2_base, FLAW(.exponent = POWER_OF_2)},
     {CAUSE_exp2_base, FLAW(.scores = SCALE_LN_2)},
     {CAUSE_not_weighted, FLAW(.dV = OF_dS)},
-    {CAUSE_inner_tail, FLAW(.columns = 1), .variants = 16},
+    {CAUSE_columns_short, FLAW(.columns = 1), .variants = 16},
     {CAUSE_delta, FLAW(.delta_columns = 1), .variants = 16},
     {0},
 };
@@ -486,6 +486,7 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     if (!cause && finite) cause = hypothesis_search(&s, in_sizes);
     if (!cause) cause = explain_places(&s);
     if (!cause && !zeros && finite) cause = backward_explain_operands(&s);
+    if (!cause && !zeros && finite) cause = backward_explain_walks(&s);
     if (!cause && !zeros && finite && is_other_delta(&s)) return CAUSE_delta;
     if (!cause) cause = explain_nonfinite(&s);
     if (!cause && (is_rounding(&s) || is_off_by_a_factor(&s))) return CAUSE_low_precision;

@@ -20,6 +20,9 @@ enum cause backward_explain_products(struct check* c, const struct tensor* t, st
 // Of an operand whose elements come from other places of its tile, or from another array.
 enum cause backward_explain_operands(const struct suspect* s);
 
+// Of queries that come from another head than the one whose keys they meet.
+enum cause backward_explain_walks(const struct suspect* s);
+
 // ---- for the lists of mistakes of both
 
 struct suspect backward_suspect(struct check* c, const struct tensor* t, struct budget budget);

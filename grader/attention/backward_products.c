@@ -119,6 +119,51 @@ enum cause backward_explain_operands(const struct suspect* s) {
     return cause;
 }
 
+// ---- queries of another head ---------------------------------------------------------------
+
+// dK and dV of a walk that takes tiles of queries, with all that belongs to them, from the first
+// head of all: the last tile, with which it begins; all others; or all.
+enum { TILE_SIZES = 4, TILE_SETS = 3 };
+
+static bool tiles_of_first_head(const struct suspect* s, const struct hypothesis* h, int variant,
+                                double* guess) {
+    static const enum which arrays[] = {ARRAY_Q, ARRAY_O, ARRAY_dO, ARRAY_LSE};
+    enum { OF_QUERIES = sizeof arrays / sizeof arrays[0] };
+    const struct problem* p = s->problem;
+    const int64_t tile = 16 << variant / TILE_SETS, last = (p->N_q - 1) / tile * tile;
+    const int set = variant % TILE_SETS;
+    double* value[OF_QUERIES];
+    struct backward w = backward_right(p);
+    (void)h;
+    if (s->tensor == p->array[ARRAY_dQ].tensor) return false;
+    for (int n = 0; n < OF_QUERIES; n++) {
+        const struct tensor* t = p->array[arrays[n]].tensor;
+        const size_t row = (size_t)width_of(p, arrays[n]) * sizeof(double);
+        value[n] = check_allocate(p->check, t->count, sizeof(double));
+        memcpy(value[n], t->value, (size_t)t->count * sizeof(double));
+        FOR_EACH_QUERY(p, b, head, i) {
+            if (set != TILE_SETS - 1 && (i >= last) != (set == 0)) continue;
+            memcpy(value[n] + place_in(p, arrays[n], b, head, i), row_of(p, arrays[n], 0, 0, i),
+                   row);
+        }
+    }
+    w.value[ARRAY_Q] = w.again[ARRAY_Q] = value[0];
+    w.value[ARRAY_O] = value[1];
+    w.value[ARRAY_dO] = w.again[ARRAY_dO] = w.dO_of_delta = value[2];
+    w.LSE = value[3];
+    const bool known = backward_guess(s, &w, guess);
+    for (int n = 0; n < OF_QUERIES; n++) free(value[n]);
+    return known;
+}
+
+static const struct hypothesis in_walks[] = {
+    {CAUSE_other_head, tiles_of_first_head, TILE_SIZES* TILE_SETS, NULL}, {0}};
+
+enum cause backward_explain_walks(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    return p->H * p->B > 1 && p->N_q > 0 ? hypothesis_search(s, in_walks) : CAUSE_NONE;
+}
+
 // ---- the diagonal --------------------------------------------------------------------------
 
 // Tiles of queries and of keys have different sizes here, 16 to 128.

@@ -32,6 +32,10 @@ static enum cause explain_group(const struct suspect* s) {
         w.grouping = known[n].grouping;
         if (is_forward(s, &w)) return known[n].cause;
     }
+    struct forward_mistake w = forward_right(p);
+    w.grouping = FIRST_BY_HEADS;
+    for (w.block_q = 16; w.block_q <= 128; w.block_q *= 2)
+        if (p->group > 1 && is_forward(s, &w)) return CAUSE_packed_row;
     return CAUSE_NONE;
 }
 

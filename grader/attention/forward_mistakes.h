@@ -52,6 +52,8 @@ struct forward_mistake {
     // of the key's number, or the key that of the query's.
     int64_t square;
     bool query_of_key, key_of_query;
+    // ... or the value's key is that of the column's number in its square, or of the query's.
+    enum { VALUE_OF_KEY, VALUE_OF_COLUMN, VALUE_OF_QUERY } value_of;
     // In squares of so many rows and columns of an array, row and column are exchanged: 1 <<
     // ARRAY_Q and so on.
     unsigned turned;
@@ -66,7 +68,8 @@ struct forward_mistake {
         QUERIES_FIRST,    // row r is query r / group, and r % N_q for the mask
         ROWS_UP_TO_N_Q,   // packed rows from N_q on are zeros
         HEADS_FROM_KEY,   // a group's heads begin at the number of the key head
-        HEADS_SHIFTED,    // the group's size is taken for a power of two: h >> log2(group)
+        FIRST_BY_HEADS,  // a block's first row r is query r % N_q, the others follow query by query
+        HEADS_SHIFTED,   // the group's size is taken for a power of two: h >> log2(group)
     } grouping;
     int64_t taken_head;  // HEADS_FROM_KEY: of keys, by the row that is simulated
 
@@ -74,16 +77,19 @@ struct forward_mistake {
     int64_t tile;
     double m;  // first value of the running maximum
     struct online {
-        double l;                 // first value of the running sum
-        bool l_kept, O_kept;      // not multiplied by alpha
-        bool reversed;            // alpha is exp(m_new - m)
-        bool unscaled_first;      // the first tile does not multiply by alpha at all
-        bool m_kept;              // m stays what it was before the first tile
-        bool half_products;       // Q K is multiplied in fp16
-        bool P_of_2, alpha_of_2;  // powers of 2 in place of exp
-        bool O_of_2;              // alpha is one for O, and not for l
-        bool P_before;            // P is relative to the maximum before the tile
-        bool l_late;              // l gets the sum of a tile in the next one
+        double l;                     // first value of the running sum
+        bool l_kept, O_kept;          // not multiplied by alpha
+        bool l_each_key, O_each_key;  // multiplied by alpha for each key of the tile
+        int64_t l_more;               // times that alpha multiplies l, beyond the first
+        bool reversed;                // alpha is exp(m_new - m)
+        bool unscaled_first;          // the first tile does not multiply by alpha at all
+        bool m_kept;                  // m stays what it was before the first tile
+        bool half_products;           // Q K is multiplied in fp16
+        bool P_of_2, alpha_of_2;      // powers of 2 in place of exp
+        bool O_of_2;                  // alpha is one for O, and not for l
+        bool P_before;                // P is relative to the maximum before the tile
+        bool alpha_raw;               // alpha is of scores before the scale
+        bool l_late;                  // l gets the sum of a tile in the next one
         enum { ONCE_EACH, FIRST_AGAIN, LAST_AGAIN, FIRST_LOST } tiles;
         enum { ALL_KEYS, WITHOUT_FIRST, WITHOUT_LAST } keys;  // of each tile that are summed
         // by exp; CONSTANT is the first m, RAW the largest score before the scale, in base 2
@@ -110,6 +116,9 @@ bool is_forward(const struct suspect* s, const struct forward_mistake* w);
 typedef bool forward_row(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
                          double* O, double* LSE);
 bool forward_rows_fit(const struct suspect* s, forward_row* row_of, const void* how);
+
+// Is the output what row_of() gives for each query?
+bool forward_is_made_of_rows(const struct suspect* s, forward_row* row_of, const void* how);
 
 // Is each row of O the wanted one times a number, and are these different numbers? What divides a
 // row is not its own l. For the end of an explain(): many mistakes that have a name give that, too.

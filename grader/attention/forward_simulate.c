@@ -53,10 +53,25 @@ static int64_t makers_of(const struct problem* p, int64_t b, int64_t h, int64_t*
     return makers;
 }
 
+// FIRST_BY_HEADS: is query i of head h a row of some block? A block's first row is query
+// first % N_q and head first / N_q of the group.
+static bool is_in_a_block(const struct problem* p, const struct forward_mistake* w, int64_t i,
+                          int64_t h) {
+    for (int64_t first = 0; first < p->N_q * p->group; first += w->block_q) {
+        const int64_t left = p->N_q * p->group - first;
+        const int64_t rows = left < w->block_q ? left : w->block_q;
+        const int64_t behind =
+            (i - first % p->N_q) * p->group + h % p->group - first / p->N_q;  // the first row
+        if (behind >= 0 && behind < rows) return true;
+    }
+    return false;
+}
+
 // True if some packed row of a kernel with this mistake is query i of head h.
 static bool has_a_row(const struct problem* p, const struct forward_mistake* w, int64_t i,
                       int64_t h) {
     int64_t n = 1, g = h % p->group;
+    if (w->grouping == FIRST_BY_HEADS) return is_in_a_block(p, w, i, h);
     while (n < p->group) n *= 2;
     // In place of r % n such kernels have r & (group - 1), which leaves bits out.
     return w->grouping != POWERS_OF_TWO ||
@@ -172,6 +187,14 @@ static double turned(const struct problem* p, const struct forward_mistake* w, e
                                        : query_row(p, v, b, h, n))];
 }
 
+// Column x of the value that is multiplied with the weight of query i and key j.
+static double value_at(const struct problem* p, const struct forward_mistake* w, int64_t b,
+                       int64_t h, int64_t i, int64_t j, int64_t x) {
+    if (w->value_of == VALUE_OF_COLUMN) j = in_square(j, x, w->square);
+    if (w->value_of == VALUE_OF_QUERY) j = in_square(j, i, w->square);
+    return turned(p, w, ARRAY_V, b, h, j, x);
+}
+
 // S of query i and key j, not scaled.
 static double product(const struct problem* p, const struct forward_mistake* w, int64_t b,
                       int64_t h, int64_t i, int64_t j) {
@@ -234,7 +257,7 @@ static double count_of(const struct forward_mistake* w, struct range keys, int64
 
 // One row of O and its LSE, from its scores, tile by tile.
 static double sum_row(const struct problem* p, const struct forward_mistake* w, int64_t b,
-                      int64_t h, struct range keys, const double* S, double* O) {
+                      int64_t h, int64_t i, struct range keys, const double* S, double* O) {
     const struct online* f = &w->online;
     const struct view* V = &w->view[ARRAY_V];
     const int64_t kh = key_head(p, w, h);
@@ -256,26 +279,30 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
             if (f->subtracted == RAW) m_new = fmax(m_new, S[j] / w->scale * log(2));
         }
         double alpha = power(f->alpha_of_2, f->reversed ? m_new - m : m - m_new);
+        if (f->alpha_raw) alpha = exp32((m - m_new) / w->scale);
         if (m_new == -INFINITY && !f->unguarded) alpha = 1;
         if (f->unscaled_first && n == 0) alpha = 1;
         if (end > counted) end = counted;
         const double base = f->P_before && n > 0 ? m : m_new;
-        for (int64_t j = j0; j < end; j++)
+        for (int64_t j = j0; j < end; j++) {
+            if (f->l_each_key) sum *= alpha;
             sum += weight_of(f, S[j], base) * count_of(w, keys, j, j - j0);
+        }
         if (f->l_late) {
             l = alpha * (l + late);
             late = sum;
         } else {
-            l = (f->l_kept ? 1 : alpha) * l + sum;
+            l = pow(alpha, f->l_kept ? 0 : f->l_each_key ? w->tile : 1 + f->l_more) * l + sum;
         }
         double of_O = f->O_of_2 ? power(true, m - m_new) : alpha;
-        for (int64_t x = 0; x < p->d; x++) O[x] *= f->O_kept ? 1 : of_O;
+        for (int64_t x = 0; x < p->d; x++) O[x] *= f->O_kept || f->O_each_key ? 1 : of_O;
         for (int64_t j = j0; j < end; j++) {
             const double* v = V->value + place(V->stride, b, kh, j);
             double weight = weight_of(f, S[j], base) * count_of(w, keys, j, j - j0);
             if (f->divided == IN_LOOP || f->divided == IN_LOOP_AND_AT_END) weight /= l;
+            for (int64_t x = 0; x < p->d && f->O_each_key; x++) O[x] *= of_O;
             for (int64_t x = 0; x < p->d && j < p->N_k; x++)
-                O[x] += weight * (w->turned ? turned(p, w, ARRAY_V, b, h, j, x) : v[x]);
+                O[x] += weight * (w->turned || w->value_of ? value_at(p, w, b, h, i, j, x) : v[x]);
         }
         if (!f->m_kept) m = m_new;
     }
@@ -318,7 +345,7 @@ static bool simulate_row(const struct problem* p, const struct forward_mistake* 
     }
     if (!is_within(p, &of_row, b, h) || key_head(p, &of_row, h) >= p->H / p->group) return true;
     score_row(p, &of_row, b, h, i, keys, S);
-    *lse = sum_row(p, &of_row, b, h, keys, S, row);
+    *lse = sum_row(p, &of_row, b, h, i, keys, S, row);
     return true;
 }
 
@@ -380,6 +407,21 @@ bool forward_rows_fit(const struct suspect* s, forward_row* row_of, const void* 
             return false;
     }
     return true;
+}
+
+bool forward_is_made_of_rows(const struct suspect* s, forward_row* row_of, const void* how) {
+    const struct problem* p = s->problem;
+    const int64_t n_O = p->array[ARRAY_O].tensor->count;
+    const int64_t n_LSE = p->array[ARRAY_LSE].tensor->count;
+    if (!forward_rows_fit(s, row_of, how)) return false;
+    double* guess = check_allocate(p->check, n_O + n_LSE, sizeof *guess);
+    for (int64_t e = 0; e < n_O + n_LSE; e++) guess[e] = NAN;  // what the kernel does not write
+    FOR_EACH_QUERY(p, b, h, i)
+    row_of(p, how, b, h, i, guess + place_in(p, ARRAY_O, b, h, i),
+           guess + n_O + place_in(p, ARRAY_LSE, b, h, i));
+    const bool yes = is_guess(s, is_O(s) ? guess : guess + n_O);
+    free(guess);
+    return yes;
 }
 
 static bool row_of_mistake(const struct problem* p, const void* how, int64_t b, int64_t h,
@@ -501,88 +543,4 @@ bool is_forward(const struct suspect* s, const struct forward_mistake* w) {
                (!w->needs_O || is_O(s) || is_O_like(p, O));
     free(O);
     return yes;
-}
-
-// ---- places --------------------------------------------------------------------------------
-
-// True if the inputs are those of an earlier call.
-static bool is_first_call(const struct suspect* s, int set) {
-    const struct problem* p = s->problem;
-    struct forward_mistake w = forward_right(p);
-    for (enum which a = ARRAY_Q; a <= ARRAY_V; a++) {
-        if (!(set >> a & 1)) continue;
-        w.view[a].value = check_values_of(p->array[a].tensor, 0);
-        if (w.view[a].value == p->array[a].tensor->value) return false;
-    }
-    return is_forward(s, &w);
-}
-
-// True if an input's tiles are where they belong, but within a tile rows are `step` elements apart.
-static bool is_tile_elsewhere(const struct suspect* s, enum which a, int64_t step, int64_t tile) {
-    const struct problem* p = s->problem;
-    const struct tensor* t = p->array[a].tensor;
-    struct forward_mistake w = forward_right(p);
-    double* value = check_allocate(p->check, t->count, sizeof *value);
-    bool fits = true;
-    for (int64_t b = 0; b < p->B && fits; b++)
-        for (int64_t h = 0; h < p->H && fits; h += sharing(p, a))
-            for (int64_t n = 0; n < rows_of(p, a) && fits; n++) {
-                int64_t from = place_in(p, a, b, h, n / tile * tile) + n % tile * step;
-                fits = from >= 0 && from + p->d <= t->count;
-                for (int64_t x = 0; x < p->d && fits; x++)
-                    value[place_in(p, a, b, h, n) + x] = t->value[from + x];
-            }
-    w.view[a].value = value;
-    fits = fits && is_forward(s, &w);
-    free(value);
-    return fits;
-}
-
-static bool is_any_tile_elsewhere(const struct suspect* s) {
-    const struct problem* p = s->problem;
-    for (enum which a = ARRAY_Q; a <= ARRAY_V; a++)
-        for (int64_t tile = 16; tile <= 128 && tile < 2 * rows_of(p, a); tile *= 2)
-            for (int other = ARRAY_Q; other <= ARRAYS; other++) {
-                int64_t step = other == ARRAYS ? p->d : p->array[other].stride.n;
-                bool exists = other == ARRAYS || (p->array[other].tensor && other != ARRAY_LSE);
-                if (exists && step != p->array[a].stride.n && is_tile_elsewhere(s, a, step, tile))
-                    return true;
-            }
-    return false;
-}
-
-// True if the wrong strides are those within a group of heads, or those from group to group.
-static bool is_group_elsewhere(const struct suspect* s, const struct places* at) {
-    const struct problem* p = s->problem;
-    for (int within = 0; within < 2; within++) {
-        struct forward_mistake w = forward_right(p);
-        for (enum which a = ARRAY_Q; a <= ARRAY_O; a++) {
-            const struct strides own = p->array[a].stride, other = at->stride[a];
-            if (is_of_keys(a)) continue;
-            w.view[a].stride = within ? own : other;
-            w.view[a].stride.n = within ? other.n : own.n;
-            w.view[a].step = within ? other.h : own.h;
-        }
-        if (is_forward(s, &w)) return true;
-    }
-    return false;
-}
-
-enum cause explain_forward_places(const struct suspect* s) {
-    enum { Q = 1 << ARRAY_Q, K = 1 << ARRAY_K, V = 1 << ARRAY_V, O = 1 << ARRAY_O };
-    static const unsigned of_O[] = {Q,     K,     V,         O,         K | V,         Q | K,
-                                    Q | V, Q | O, Q | K | V, K | V | O, Q | K | V | O, K | O,
-                                    V | O, 0};
-    static const unsigned of_LSE[] = {1 << ARRAY_LSE, Q, K, Q | K, 0};
-    const struct problem* p = s->problem;
-    if (p->N_k == 0) return CAUSE_NONE;
-    for (struct places at = {.problem = p, .sets = is_O(s) ? of_O : of_LSE}; next_places(&at);) {
-        struct forward_mistake w = forward_right(p);
-        for (int a = 0; a < ARRAYS; a++) w.view[a].stride = at.stride[a];
-        if (is_forward(s, &w)) return at.cause;
-        if (p->group > 1 && is_group_elsewhere(s, &at)) return at.cause;
-    }
-    for (int set = 1; set < 8; set++)
-        if (is_first_call(s, set)) return CAUSE_stale_state;
-    return is_any_tile_elsewhere(s) ? CAUSE_stride_ignored : CAUSE_NONE;
 }

@@ -35,19 +35,51 @@ struct walk {
     int64_t block_q, block_k;
     bool backwards;  // from the last tile to the first
     enum {
-        LANE_MAX,        // each lane's maximum is of its own columns
-        OTHER_ROWS_MAX,  // the maximum is over the lanes 4 and 8 apart: of other rows
-        LANE_SUM,        // each lane divides by the sum of its own columns
+        MAX_OF_OTHERS,   // the maximum is over other lanes than those of the row
+        SUM_OF_OTHERS,   // so is the sum that divides
         P_MATRICES,      // the fragment of P has its second and third register swapped
+        P_PAIRS,         // the two numbers of each register are swapped
+        P_ROWS,          // rows g and g + 8 of it are
         MASK_BY_PAIRS,   // column 2t + 1 is hidden where 2t is
         MASK_OF_LANE_0,  // columns 2t and 2t + 1 are taken for 0 and 1, of lane 0
         L_KEPT,          // l is not rescaled
+        L_REPEATED,      // l is rescaled for every 8 columns of O
         O_KEPT,          // O is not rescaled
         MAX_FROM_ZERO,   // m starts at 0
         UNGUARDED,       // (-inf) - (-inf), while a row has seen nothing
+        BASE_ZERO,       // exp is relative to 0 in every tile that may be masked
         FLAWS
     } flaw;
+    const struct lanes* lanes;  // of ..._OF_OTHERS
 };
+
+// Which lanes of the 16 rows and 4 columns exchange a number: those whose row, or column, differs
+// in some of these bits. The right ones are {0, 3}, by shuffles over 1 and 2.
+struct lanes {
+    int row, column;
+};
+
+static const struct lanes right_lanes = {0, 3};
+static const struct lanes other_lanes[] = {
+    {0, 0},  // none
+    {0, 1},  // over 1 alone
+    {0, 2},  // over 2 alone
+    {3, 0},  // over 4 and 8
+    {1, 1},  // over 1 and 4
+};
+enum { OTHER_LANES = sizeof other_lanes / sizeof other_lanes[0] };
+
+// The maximum or the sum over such lanes, for the one of row r and columns t.
+static double over_lanes(const struct lanes* of, bool sum, double number[16][4], int r, int t) {
+    double all = sum ? 0 : -INFINITY;
+    for (int a = 0; a < 4; a++)
+        for (int b = 0; b < 4; b++) {
+            if (a & ~of->row || b & ~of->column) continue;
+            const double one = number[r ^ a][t ^ b];
+            all = sum ? all + one : fmax(all, one);
+        }
+    return all;
+}
 
 // exp as exp2_approx() gives it: what is below the smallest normal number is 0.
 static double exp_flushed(double x) {
@@ -66,6 +98,8 @@ struct rows {
 static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, int64_t h,
                       int64_t i0, int64_t j0, struct rows* s) {
     enum { WIDEST = 128 };
+    static const enum taken of_P[FLAWS] = {
+        [P_MATRICES] = MATRICES, [P_PAIRS] = PAIRS, [P_ROWS] = ROWS};
     double S[16][WIDEST], P[16][WIDEST];
     double own[16][4];
     for (int r = 0; r < 16; r++) {
@@ -85,23 +119,21 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
             own[r][lane_of(j)] = fmax(own[r][lane_of(j)], S[r][j]);
         }
     }
+    const bool masked = j0 / w->block_k >= keys_seen(p, i0 / w->block_q * w->block_q) / w->block_k;
     for (int r = 0; r < 16; r++) {
-        double alpha[4];
+        double alpha[4], base[4];
         for (int t = 0; t < 4; t++) {
-            double m = s->m[r][t];
-            for (int other = 0; other < 4; other++)
-                m = fmax(m, w->flaw == LANE_MAX         ? own[r][t]
-                            : w->flaw == OTHER_ROWS_MAX ? own[r ^ other][t]
-                                                        : own[r][other]);
-            bool guarded = m == -INFINITY && w->flaw != UNGUARDED;
-            double change = s->m[r][t] - (guarded ? 0 : m);
-            alpha[t] = exp_flushed(change);
+            const struct lanes* of = w->flaw == MAX_OF_OTHERS ? w->lanes : &right_lanes;
+            const double m = fmax(s->m[r][t], over_lanes(of, false, own, r, t));
+            const bool at_0 = w->flaw == BASE_ZERO ? masked : m == -INFINITY;
+            base[t] = at_0 && w->flaw != UNGUARDED ? 0 : m;
+            alpha[t] = exp_flushed(s->m[r][t] - base[t]);
             s->m[r][t] = m;
+            if (w->flaw == L_REPEATED) s->l[r][t] *= pow(alpha[t], (double)p->d / 8 - 1);
             if (w->flaw != L_KEPT) s->l[r][t] *= alpha[t];
         }
         for (int64_t j = 0; j < w->block_k; j++) {
-            double m = s->m[r][lane_of(j)];
-            P[r][j] = exp_flushed(S[r][j] - (m == -INFINITY && w->flaw != UNGUARDED ? 0 : m));
+            P[r][j] = exp_flushed(S[r][j] - base[lane_of(j)]);
             s->l[r][lane_of(j)] += P[r][j];
         }
         for (int64_t x = 0; x < p->d && w->flaw != O_KEPT; x++) s->O[r][x] *= alpha[lane_of(x)];
@@ -109,7 +141,7 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
     for (int r = 0; r < 16; r++)
         for (int64_t j = 0; j < w->block_k && j0 + j < p->N_k; j++) {
             int64_t row = r, key = j;
-            if (w->flaw == P_MATRICES) taken_from(MATRICES, &row, &key);
+            taken_from(of_P[w->flaw], &row, &key);
             const double* v = row_of(p, ARRAY_V, b, h, j0 + j);
             for (int64_t x = 0; x < p->d; x++) s->O[r][x] += P[row][key] * v[x];
         }
@@ -128,14 +160,16 @@ static void walk_rows(const struct problem* p, const struct walk* w, int64_t b, 
         walk_tile(p, w, b, h, i0, (w->backwards ? tiles - 1 - n : n) * w->block_k, s);
 }
 
-static void store_row(const struct problem* p, const struct walk* w, const struct rows* s, int r,
+static void store_row(const struct problem* p, const struct walk* w, struct rows* s, int r,
                       double* o, double* LSE) {
-    double all = s->l[r][0] + s->l[r][1] + s->l[r][2] + s->l[r][3];
+    const struct lanes* of = w->flaw == SUM_OF_OTHERS ? w->lanes : &right_lanes;
+    double l[4];
+    for (int t = 0; t < 4; t++) l[t] = over_lanes(of, true, s->l, r, t);
     for (int64_t x = 0; x < p->d; x++) {
-        double l = w->flaw == LANE_SUM ? s->l[r][lane_of(x)] : all;
-        o[x] = l == 0 ? 0 : s->O[r][x] / l;
+        const double sum = l[lane_of(x)];
+        o[x] = sum == 0 ? 0 : s->O[r][x] / sum;
     }
-    *LSE = s->m[r][0] + log(w->flaw == LANE_SUM ? s->l[r][0] : all);
+    *LSE = s->m[r][0] + log(l[0]);
 }
 
 static bool row_of_walk(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
@@ -162,16 +196,13 @@ static void walk(const struct problem* p, const struct walk* w, double* O, doubl
 static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t block_k,
                                bool backwards) {
     static const enum cause causes[FLAWS] = {
-        [LANE_MAX] = CAUSE_merge_lost,
-        [OTHER_ROWS_MAX] = CAUSE_merge_lost,
-        [LANE_SUM] = CAUSE_merge_lost,
-        [P_MATRICES] = CAUSE_fragment_order,
-        [MASK_BY_PAIRS] = CAUSE_fragment_order,
-        [MASK_OF_LANE_0] = CAUSE_fragment_order,
-        [L_KEPT] = CAUSE_no_rescale,
-        [O_KEPT] = CAUSE_no_rescale_O,
-        [MAX_FROM_ZERO] = CAUSE_max_init,
-        [UNGUARDED] = CAUSE_empty_state,
+        [MAX_OF_OTHERS] = CAUSE_merge_lost,      [SUM_OF_OTHERS] = CAUSE_merge_lost,
+        [P_MATRICES] = CAUSE_fragment_order,     [P_PAIRS] = CAUSE_fragment_order,
+        [P_ROWS] = CAUSE_fragment_order,         [MASK_BY_PAIRS] = CAUSE_fragment_order,
+        [MASK_OF_LANE_0] = CAUSE_fragment_order, [L_KEPT] = CAUSE_no_rescale,
+        [L_REPEATED] = CAUSE_rescale_repeated,   [O_KEPT] = CAUSE_no_rescale_O,
+        [MAX_FROM_ZERO] = CAUSE_max_init,        [UNGUARDED] = CAUSE_empty_state,
+        [BASE_ZERO] = CAUSE_base_zero,
     };
     const struct problem* p = s->problem;
     // Only there does it matter which tiles a block leaves out.
@@ -179,8 +210,10 @@ static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t
     int64_t n_O = p->array[ARRAY_O].tensor->count, n_LSE = p->array[ARRAY_LSE].tensor->count;
     double* O = check_allocate(p->check, n_O + n_LSE, sizeof *O);
     enum cause cause = CAUSE_NONE;
-    for (int flaw = first; flaw < FLAWS && !cause; flaw++) {
-        struct walk w = {block_q, block_k, backwards, flaw};
+    for (int n = first * OTHER_LANES; n < FLAWS * OTHER_LANES && !cause; n++) {
+        const int flaw = n / OTHER_LANES, lanes = n % OTHER_LANES;
+        if (lanes > 0 && flaw != MAX_OF_OTHERS && flaw != SUM_OF_OTHERS) continue;
+        struct walk w = {block_q, block_k, backwards, flaw, &other_lanes[lanes]};
         if (!forward_rows_fit(s, row_of_walk, &w)) continue;
         for (int64_t e = 0; e < n_O + n_LSE; e++) O[e] = NAN;  // what the kernel does not write
         walk(p, &w, O, O + n_O);
@@ -201,7 +234,7 @@ static enum cause explain_scores(const struct suspect* s) {
     if (!cause) cause = explain_scaled_Q(s, w);
     if (cause) return cause;
     w.columns = 64;
-    return p->d > 64 && is_forward(s, &w) ? CAUSE_inner_tail : CAUSE_NONE;
+    return p->d > 64 && is_forward(s, &w) ? CAUSE_columns_short : CAUSE_NONE;
 }
 
 // No element of O is wrong by itself, but all together are too small, and LSE is too large: keys of

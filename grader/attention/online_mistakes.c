@@ -16,7 +16,8 @@ static bool is_online(const struct suspect* s, struct forward_mistake w, int64_t
     w.tile = tile;
     w.online = flaw;
     w.needs_LSE = flaw.half_products;
-    w.needs_O = flaw.tiles == FIRST_AGAIN || flaw.tiles == LAST_AGAIN;
+    w.needs_O =
+        flaw.tiles == FIRST_AGAIN || flaw.tiles == LAST_AGAIN || flaw.l_more > 0 || flaw.alpha_raw;
     return is_forward(s, &w);
 }
 
@@ -109,9 +110,9 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
     struct forward_mistake w = right;
     for (int64_t part = 128; part >= 8; part /= 2) {  // the first columns, or whole pieces of them
         w.columns = part;
-        if (part < p->d && is_forward(s, &w)) return CAUSE_inner_tail;
+        if (part < p->d && is_forward(s, &w)) return CAUSE_columns_short;
         w.columns = p->d / part * part;
-        if (w.columns < p->d && w.columns > 0 && is_forward(s, &w)) return CAUSE_inner_tail;
+        if (w.columns < p->d && w.columns > 0 && is_forward(s, &w)) return CAUSE_columns_short;
     }
     w = right;
     for (w.keys = 16384; w.keys >= 256; w.keys /= 2)  // as many as an array of the kernel has
@@ -147,6 +148,14 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
         {CAUSE_no_rescale, {.l_kept = true, .O_kept = true}},
         {CAUSE_rescale_reversed, {.reversed = true}},
         {CAUSE_rescale_reversed, {.reversed = true, .unscaled_first = true}},
+        {CAUSE_max_unscaled, {.alpha_raw = true}},
+        {CAUSE_rescale_repeated, {.O_each_key = true}},
+        {CAUSE_rescale_repeated, {.l_each_key = true}},
+        {CAUSE_rescale_repeated, {.l_each_key = true, .O_each_key = true}},
+        {CAUSE_rescale_repeated, {.l_more = 15}},
+        {CAUSE_rescale_repeated, {.l_more = 7}},
+        {CAUSE_rescale_repeated, {.l_more = 3}},
+        {CAUSE_rescale_repeated, {.l_more = 1}},
         {CAUSE_max_stale, {.m_kept = true}},
         {CAUSE_max_before, {.P_before = true}},
         {CAUSE_sum_init, {.l = 1, .unscaled_first = true}},
@@ -196,6 +205,12 @@ enum cause explain_square(const struct suspect* s, struct forward_mistake w) {
         }
     w.query_of_key = w.key_of_query = false;
     for (w.square = 8; w.square <= 64; w.square *= 2)
+        for (int of = VALUE_OF_COLUMN; of <= VALUE_OF_QUERY; of++) {
+            w.value_of = of;
+            if (is_forward(s, &w)) return CAUSE_index_mixed;
+        }
+    w.value_of = VALUE_OF_KEY;
+    for (w.square = 8; w.square <= 64; w.square *= 2)
         for (enum which a = ARRAY_Q; a <= ARRAY_V; a++) {
             w.turned = 1u << a;
             if (is_forward(s, &w)) return CAUSE_transposed;
@@ -222,6 +237,31 @@ bool is_l_short(const struct suspect* s) {
         shown += factor > 1.02;
     }
     return shown >= FEWEST;
+}
+
+// A row of which each thread divides its columns by the sum of its own column of P alone: there are
+// so many threads, and column x of O is of thread x % threads.
+static bool row_of_own_sums(const struct problem* p, const void* how, int64_t b, int64_t h,
+                            int64_t i, double* O, double* LSE) {
+    enum { MOST = 64 };
+    const int64_t threads = *(const int64_t*)how, seen = keys_seen(p, i);
+    double l[MOST] = {0}, m = -INFINITY;
+    for (int64_t x = 0; x < p->d; x++) O[x] = 0;
+    for (int64_t j = 0; j < seen && j < p->N_k; j++) m = fmax(m, score(p, b, h, i, j));
+    for (int64_t j = 0; j < seen && j < p->N_k; j++) {
+        const double weight = exp(score(p, b, h, i, j) - m);
+        l[j % threads] += weight;
+        for (int64_t x = 0; x < p->d; x++) O[x] += weight * row_of(p, ARRAY_V, b, h, j)[x];
+    }
+    for (int64_t x = 0; x < p->d; x++) O[x] /= l[x % threads];
+    *LSE = m + log(l[0]);
+    return true;
+}
+
+static bool is_l_of_own_column(const struct suspect* s) {
+    for (int64_t threads = 64; threads >= 4; threads /= 2)
+        if (forward_is_made_of_rows(s, row_of_own_sums, &threads)) return true;
+    return false;
 }
 
 // LSE is too large by the same number in all rows, and O too small by that factor: l counts each
@@ -289,7 +329,7 @@ enum cause online_explain(struct check* c, const struct tensor* t, struct budget
     if (!cause && has_packed_blocks(&s)) cause = CAUSE_stride_ignored;
     if (!cause) cause = explain_forward_places(&s);
     if (!cause) cause = explain_square(&s, right);
-    if (!cause && is_l_short(&s)) return CAUSE_sum_short;
+    if (!cause && (is_l_of_own_column(&s) || is_l_short(&s))) return CAUSE_sum_short;
     if (!cause && is_l_several_times(&s)) return CAUSE_constant_ratio;
     if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
     return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;

@@ -67,8 +67,27 @@ const char* check_withheld_words(struct check* c, enum cause cause) {
     return words;
 }
 
+// Where a function ends without the value that it has to return, the compiler takes it that no
+// thread comes there. One that does goes on anywhere.
+static bool is_gone_astray(const struct check* c, enum cause cause) {
+    return c->session->no_return && (cause == CAUSE_crash || cause == CAUSE_bad_address);
+}
+
+// The place of the first warning of that kind: "FILE:LINE".
+static void append_end_of_function(struct check* c) {
+    const char* said = c->session->warnings;
+    const char* at = said ? strstr(said, "[-Wreturn-type]") : NULL;
+    if (!at) return;
+    while (at > said && at[-1] != '\n') at--;
+    const char* end = strchr(at, ':');
+    const size_t n = end ? (size_t)(end - at) + 1 + strcspn(end + 1, ":") : 0;
+    record_append(c->record, "%.*s: this function ends here without a value\n", (int)n, at);
+}
+
 void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     va_list args;
+    const bool astray = is_gone_astray(c, cause);
+    if (astray) cause = CAUSE_no_return;
     const char* words = check_withheld_words(c, cause);
     record_case(c, "");
     if (words) {
@@ -78,6 +97,7 @@ void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     va_start(args, format);
     record_append_v(c->record, format, args);
     va_end(args);
+    if (astray) append_end_of_function(c);
     check_end_failed(c, cause);
 }
 

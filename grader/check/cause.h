@@ -23,6 +23,8 @@
     CAUSE(inner_tail,                                                                              \
           "the last, partly filled tile of the inner loop is left out, or not filled with "        \
           "what adds nothing")                                                                     \
+    CAUSE(columns_short,                                                                           \
+          "a score sums fewer than its d products: the loop over the columns ends early")          \
     CAUSE(grid_limit, "only elements far from the start are wrong: the grid, or an index of few "  \
                       "bits, ends before")                                                         \
     CAUSE(empty_input, "an empty input must return COURSE_OK; a grid of 0 blocks is an error")     \
@@ -35,6 +37,8 @@
     CAUSE(head_mapping, "query head h uses key head h / (H_q / H_k): neighbours share one, in "    \
                         "groups of any size, "                                                     \
                         "3 as well")                                                               \
+    CAUSE(other_head, "queries of another head than the walk's are loaded: each call takes the "   \
+                      "arrays of its own head")                                                    \
     CAUSE(group_not_summed, "dK and dV of a key head are sums over all query heads of its group, " \
                             "not the share of one")                                                \
     CAUSE(stride_ignored, "rows are addressed as if packed, or by another array's stride: each "   \
@@ -95,11 +99,17 @@
           "NaN where nothing was seen yet: guard (-inf) - (-inf); is alpha the right way round?")  \
     CAUSE(empty_row,                                                                               \
           "a row of nothing but -infinity is one of zeros: (-inf) - (-inf) and 0 / 0 are NaN")     \
+    CAUSE(stays_empty,                                                                             \
+          "every row is left without a maximum: what was seen is not folded into its state, or "   \
+          "no state is merged")                                                                    \
     CAUSE(no_rescale, "the running sum l is not rescaled when the maximum grows")                  \
     CAUSE(no_rescale_O, "the accumulator O is not rescaled when the maximum grows")                \
     CAUSE(other_sum,                                                                               \
           "each row is right but for a factor of its own: it is divided by another sum "           \
           "than that of its weights, a row's of another tile maybe")                               \
+    CAUSE(rescale_repeated,                                                                        \
+          "alpha multiplies l and O once for each tile, before its weights are added: not once "   \
+          "for each key or column")                                                                \
     CAUSE(rescale_reversed, "alpha is exp(m_old - m_new), not exp(m_new - m_old)")                 \
     CAUSE(rescale_crossed, "merged, l_a is multiplied with exp(m_a - m), l_b with exp(m_b - m): "  \
                            "not crosswise, and neither is left out")                               \
@@ -118,6 +128,9 @@
                          "are threads that share the row")                                         \
     CAUSE(merged_twice, "partial results are merged more than once: each lane, or warp, has its "  \
                         "own, and nobody comes twice")                                             \
+    CAUSE(max_short,                                                                               \
+          "numbers that are summed were not looked at for the maximum: both loops go over the "    \
+          "same ones")                                                                             \
     CAUSE(sum_short, "numbers that were looked at for the maximum are not in the sum: both loops " \
                      "go over the same ones")                                                      \
     CAUSE(lse_base2, "LSE is taken or given in base 2; the contract's is the natural logarithm")   \
@@ -140,6 +153,9 @@
           "hidden scores count for the row maximum: mask S before its maximum is taken")           \
     CAUSE(masked_row,                                                                              \
           "a row that sees no key: O is 0, LSE -infinity; 0 / 0 and (-inf) - (-inf) are NaN")      \
+    CAUSE(base_zero,                                                                               \
+          "0 stands for m_new where a row has seen no key, and only there: everywhere else P "     \
+          "and alpha are relative to m_new")                                                       \
     CAUSE(packed_row,                                                                              \
           "the row of a packed tile is taken for its query: several rows are of one query")        \
     CAUSE(diagonal_unmasked,                                                                       \
@@ -432,6 +448,9 @@
     CAUSE(tap_order, "w[k] belongs to the step k before: all TAPS of them, the newest first")      \
     /* the process */                                                                              \
     CAUSE(crash, "the program ended before the launcher returned")                                 \
+    CAUSE(no_return,                                                                               \
+          "a function that has to return a value ends without one: each of its ways needs a "      \
+          "return")                                                                                \
     CAUSE(out_of_memory, "the program asked for more memory than a grade may use")                 \
     CAUSE(survivor, "a process outlived the kernel's program and still held its results")          \
     CAUSE(compile_error, "the file does not compile")                                              \

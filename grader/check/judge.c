@@ -159,10 +159,13 @@ static void append_first(struct result_item* record, const struct tensor* t, con
         record_append(record, "is %s, expected %s\n", got, want);
 }
 
-// An error as a share of its budget: "85%", "78134 times".
+// An error as a share of its budget: "85%", "78134 times", "3.2e+09 times".
 static const char* share(double error, double budget, char text[48]) {
-    double times = budget > 0 ? error / budget : 0;
-    snprintf(text, 48, times > 10 ? "%.0f times" : "%.0f%%", times > 10 ? times : 100 * times);
+    const double times = budget > 0 ? error / budget : 0, many = 1e6;
+    if (times > many)
+        snprintf(text, 48, "%.2g times", times);
+    else
+        snprintf(text, 48, times > 10 ? "%.0f times" : "%.0f%%", times > 10 ? times : 100 * times);
     return text;
 }
 
@@ -262,7 +265,9 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     if (seen == CAUSE_race || seen == CAUSE_async_order || seen == CAUSE_swizzle || finding->note)
         return seen;
     if (!nothing) cause = mistake(c, t, budget);
-    if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
+    // who stores all heads at the place of the first stays inside of the array
+    const bool stored_outside = cause == CAUSE_head_ignored && found->never_written == found->wrong;
+    if (seen == CAUSE_out_of_bounds && (!names_the_index(cause) || stored_outside)) return seen;
     // what one thread of many leaves is a part of the sum, too; and where several write to one
     // place, nobody has written to others, which hold NaN
     if (seen == CAUSE_race_of_writes && (is_of_parts(cause) || is_of_nothing(cause))) return seen;

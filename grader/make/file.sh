@@ -25,6 +25,10 @@ need_solutions() {
     }
 }
 case ${FILE:-${FROM:-}} in solutions | solutions/*) need_solutions ;; esac
+[ -n "${FILE:-}" ] || [ -d "${FROM:-.}" ] || {
+    echo "FROM=$FROM: there is no such folder. FROM= is exercises or solutions." >&2
+    exit 2
+}
 
 # file_of LESSON: FILE=, or the lesson's own in exercises/, or FROM=solutions.
 file_of() {

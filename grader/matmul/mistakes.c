@@ -34,6 +34,8 @@ bool make_sum(const struct suspect* s, const struct hypothesis* h, int variant, 
 
 // ---- extents
 
+enum { USUAL_TILE = 32 };  // along K: the largest of most kernels
+
 static int64_t tile_of(const struct product* p, int variant) {
     return p->of->smallest_tile << variant;
 }
@@ -50,7 +52,8 @@ bool all_terms(const struct product* p, const struct sum* sum, int variant, stru
 bool whole_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e) {
     (void)sum;
     e->terms -= p->K % tile_of(p, variant);
-    return true;
+    // Zeros of a K that has whole tiles of any usual size have another cause.
+    return e->terms > 0 || p->K < p->of->whole_K || p->K % USUAL_TILE != 0;
 }
 
 bool all_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e) {

@@ -46,7 +46,7 @@ extern const struct hypothesis packed_mistakes[];
 enum { TILES = 5, SIZES = 6, STEPS = 6, OF_PACKED = 3 };  // the first SIZES are M, N and K
 
 bool all_terms(const struct product* p, const struct sum* sum, int variant, struct extent* e);
-// Without the part of K beyond whole tiles.
+// Without the part of K beyond whole tiles, if that leaves something of a K of usual tiles.
 bool whole_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e);
 // size = T; up to the end of the last tile.
 bool all_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e);

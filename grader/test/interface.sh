@@ -63,6 +63,7 @@ if [ -z "$missing" ]; then tell ok "make and README.md list every command"; else
 fi
 name="a path with spaces, by number" says 0 "Score: 100/100" make grade LESSON=1 FROM=solutions
 name="by name" says 0 "Score: 100/100" make grade LESSON=vector_add FROM=solutions
+name="a folder misspelled" says 2 "FROM= is exercises or solutions" make grade LESSON=1 FROM=solution
 name="untouched stub" says ! "Score: 0/100" make grade LESSON=01
 name="unknown lesson" says ! "There is no lesson 99" make grade LESSON=99
 said_last() { make -s grade LESSON=99 2>&1 | grep -v '^make: ' | tail -n 1 | grep -qx "There is no lesson 99."; }

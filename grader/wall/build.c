@@ -228,8 +228,8 @@ static double time_limit(const struct build_request* q) {
 }
 
 // Compiles, inspects and links the submission, called `shown`, in the filled scratch folder `work`.
-// Sets the outcome, the log, the message and `unset` of b; with BUILD_OK the programs are
-// work/out/program and work/out/watched. BUILD_FAILED: maybe the submission is to blame all the
+// Sets the outcome, the log, the message and what was warned of in b; with BUILD_OK the programs
+// are work/out/program and work/out/watched. BUILD_FAILED: maybe the submission is to blame all the
 // same; see blame().
 static void compile(struct build* b, const struct build_request* q, const char* work,
                     const char* shown) {
@@ -239,6 +239,8 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     snprintf(out, sizeof out, "%s/out", work);
     snprintf(path, sizeof path, "%s/unset", out);
     b->unset = access(path, F_OK) == 0;
+    snprintf(path, sizeof path, "%s/no_return", out);
+    b->no_return = access(path, F_OK) == 0;
     b->log = r.output ? r.output : strdup("");
     if (b->log) name_parts(b->log);
     if (b->log) advise(&b->log);
@@ -293,6 +295,7 @@ static bool fetch(struct build* b, const char* key) {
     b->watched = entry.watched;
     b->log = entry.log;
     b->unset = entry.unset;
+    b->no_return = entry.no_return;
     return true;
 }
 
@@ -304,7 +307,9 @@ static void load(struct build* b, const char* work, const char* key) {
     snprintf(watched, sizeof watched, "%s/watched", out);
     if ((b->program = cache_load_program(program)) >= 0 &&
         (b->watched = cache_load_program(watched)) >= 0) {
-        cache_store(key, out, b->log, b->unset);
+        const struct cache_entry built = {
+            .log = b->log, .unset = b->unset, .no_return = b->no_return};
+        cache_store(key, out, &built);
         return;
     }
     stop(b, BUILD_FAILED, "the program was not built: %s", strerror(errno));

@@ -84,8 +84,8 @@ int cache_key(const char* work, const char* more, char hex[65]) {
     return result;
 }
 
-// ---- what is kept: KEY.program, KEY.watched, KEY.log, and KEY.unset if a variable has no value;
-// KEY.program is written last
+// ---- what is kept: KEY.program, KEY.watched, KEY.log, KEY.unset if a variable has no value, and
+// KEY.no_return if a function returns none; KEY.program is written last
 
 static void name_entry(char path[160], const char* key, const char* part) {
     snprintf(path, 160, "build/cache/%s.%s", key, part);
@@ -120,10 +120,12 @@ bool cache_fetch(const char* key, struct cache_entry* entry) {
     entry->watched = entry->program < 0 ? -1 : cache_load_program(path);
     name_entry(path, key, "unset");
     entry->unset = access(path, F_OK) == 0;
+    name_entry(path, key, "no_return");
+    entry->no_return = access(path, F_OK) == 0;
     if (entry->watched >= 0) return true;
     if (entry->program >= 0) close(entry->program);
     free(entry->log);
-    *entry = (struct cache_entry){-1, -1, NULL, false};
+    *entry = (struct cache_entry){.program = -1, .watched = -1};
     return false;
 }
 
@@ -142,11 +144,11 @@ static int older_first(const void* a, const void* b) {
 }
 
 static void forget(const struct kept* entry) {
-    static const char* const parts[] = {"program", "watched", "log", "unset"};
+    static const char* const parts[] = {"program", "watched", "log", "unset", "no_return"};
     char key[65], path[160];
     snprintf(key, sizeof key, "%.64s", strrchr(entry->name, '/') + 1);
     key[strcspn(key, ".")] = '\0';
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         name_entry(path, key, parts[i]);
         unlink(path);
     }
@@ -183,13 +185,19 @@ static void prune(void) {
     globfree(&files);
 }
 
-void cache_store(const char* key, const char* out, const char* log, bool unset) {
+// An empty file that says yes.
+static bool mark(bool yes, const char* key, const char* part) {
+    char path[160];
+    name_entry(path, key, part);
+    return !yes || file_write(path, "", 0, 0600) == 0;
+}
+
+void cache_store(const char* key, const char* out, const struct cache_entry* entry) {
     char path[160], built[PATH_MAX];
     mkdir("build/cache", 0700);
     name_entry(path, key, "log");
-    if (file_write(path, log, strlen(log), 0600) != 0) return;
-    name_entry(path, key, "unset");
-    if (unset && file_write(path, "", 0, 0600) != 0) return;
+    if (file_write(path, entry->log, strlen(entry->log), 0600) != 0) return;
+    if (!mark(entry->unset, key, "unset") || !mark(entry->no_return, key, "no_return")) return;
     name_entry(path, key, "watched");
     snprintf(built, sizeof built, "%s/watched", out);
     bool whole = file_copy(built, path, 0600) == 0;

@@ -7,13 +7,14 @@
 #include <stddef.h>
 
 // What a build leaves: two programs, each as a memfd that nobody can change (the caller closes it),
-// what the compiler said (the caller frees it), and whether the compiler named a variable without a
-// value.
+// what the compiler said (the caller frees it), and whether it named a variable without a value, or
+// a function that ends without returning one.
 struct cache_entry {
     int program;
     int watched;
     char* log;
     bool unset;
+    bool no_return;
 };
 
 // Adds a file to the hash: its name, its size and its bytes. Returns 0, or -1 with errno.
@@ -28,10 +29,11 @@ int cache_key(const char* work, const char* more, char hex[65]);
 // False if there is no such program.
 bool cache_fetch(const char* key, struct cache_entry* entry);
 
-// Keeps out/program, out/watched, the log and `unset`. If all programs together exceed the limit,
-// those unused for the longest time are removed. The limit is 1 GiB, or COURSE_CACHE_MB in the
-// environment. If anything fails here, the program is built again next time.
-void cache_store(const char* key, const char* out, const char* log, bool unset);
+// Keeps out/program, out/watched, and of the entry the log and what the compiler named. If all
+// programs together exceed the limit, those unused for the longest time are removed. The limit is
+// 1 GiB, or COURSE_CACHE_MB in the environment. If anything fails here, the program is built again
+// next time.
+void cache_store(const char* key, const char* out, const struct cache_entry* entry);
 
 // A program as a memfd that nobody can change, or -1 with errno.
 int cache_load_program(const char* path);

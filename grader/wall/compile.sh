@@ -131,6 +131,11 @@ if [ -s out/said ] && ! compiler $plain -Werror=uninitialized -Werror=maybe-unin
     -S out/unit.ii -o out/unset.s 2>/dev/null; then
     : >out/unset
 fi
+# Or about a function that ends without the value which it has to return?
+# shellcheck disable=SC2086
+if [ -s out/said ] && ! compiler $plain -Werror=return-type -S out/unit.ii -o out/unset.s 2>/dev/null; then
+    : >out/no_return
+fi
 g++ -c out/unit.s -o out/unit.o && names -l out/unit.o >out/symbols &&
     readelf -SW out/unit.o >out/sections && rename out/unit.o out/symbols || exit "$NO_OBJECTS"
 linked=yes

@@ -15,6 +15,7 @@ static void report_deadlock(struct worker* w) {
     cudev_warp_blame_mask(w);
     cudev_report_begin("deadlock", "deadlock: no thread of the block can go on%s",
                        w->running < w->launch->threads ? " (some have already returned)" : "");
+    cudev_named_barriers_blame(w);
     cudev_report_launch(w);
     cudev_report_threads(w);
     cudev_named_barriers_report(w);

@@ -18,6 +18,7 @@ enum {
 
 struct named_barrier {
     bool touched;     // by the block that runs
+    bool waited;      // somebody of it has waited here, and not only arrived
     unsigned wanted;  // threads; 0: nobody has come since it opened
     unsigned arrived;
     unsigned first;               // the thread that came first
@@ -44,7 +45,7 @@ void cudev_named_barriers_begin(struct worker* w) {
     for (unsigned i = 0; all->used && i < ALL_BARRIERS; i++) {
         struct named_barrier* b = &all->barrier[i];
         if (!b->touched) continue;
-        b->touched = false;
+        b->touched = b->waited = false;
         b->wanted = b->arrived = 0;
         memset(b->waiting, 0, sizeof b->waiting);
         b->clock.block = 0;
@@ -93,6 +94,16 @@ void cudev_named_barriers_report(const struct worker* w) {
     }
 }
 
+void cudev_named_barriers_blame(const struct worker* w) {
+    for (unsigned id = 0; w->named_barriers->used && id < OF_CLUSTER; id++) {
+        const struct named_barrier* b = &w->named_barriers->barrier[id];
+        if (b->wanted && !b->waited)
+            cudev_report_add(
+                "  threads arrive at named barrier %u, where nobody has waited, at %s:%d\n",
+                id % NAMED_BARRIERS, b->place.file, b->place.line);
+    }
+}
+
 static void report_counts(struct worker* w, unsigned t, unsigned id) {
     const struct named_barrier* b = &w->named_barriers->barrier[id];
     const struct lane* lane = &w->waiting->lane[t];
@@ -127,6 +138,7 @@ static bool arrive(struct worker* w, unsigned warp, uint32_t lanes, bool waits) 
     const struct lane* lane = &w->waiting->lane[t];
     struct named_barrier* b = &w->named_barriers->barrier[lane->arg];
     b->touched = true;
+    b->waited |= waits;
     if (!b->wanted) {
         b->wanted = lane->width;
         b->first = t;

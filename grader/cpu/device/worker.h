@@ -115,6 +115,9 @@ void cudev_named_barriers_create(struct worker* w);  // once for each worker
 void cudev_named_barriers_begin(struct worker* w);   // a block begins: all are closed and empty
 // Adds to a report the barriers that have not opened.
 void cudev_named_barriers_report(const struct worker* w);
+// Names the barriers at which threads have arrived and none of the block has ever waited: of a
+// deadlock these say most.
+void cudev_named_barriers_blame(const struct worker* w);
 
 // ---- async_copies.c -----------------------------------------------------------------------------
 

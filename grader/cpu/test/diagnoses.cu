@@ -221,6 +221,14 @@ __global__ void named_deadlock() {
     __syncthreads();                           // @named_other
 }
 
+// CASE named_nobody deadlock 86 threads arrive at named barrier 4, where nobody has waited, at @named_four
+__global__ void named_nobody() {
+    if (threadIdx.x < 32)
+        named_arrive(4, 64);  // @named_four
+    else
+        named_sync(3, 64);
+}
+
 // CASE named_exited deadlock 86 (some have already returned)
 __global__ void named_exited() {
     if (threadIdx.x >= 32) named_sync(3, 64);
@@ -380,6 +388,7 @@ int main(int argc, char** argv) {
     if (!strcmp(name, "host_array")) return large_array(argc);
     if (!strcmp(name, "host_recursion")) return sum_to(&argc);
     if (!strcmp(name, "named_deadlock")) named_deadlock<<<1, 64>>>();
+    if (!strcmp(name, "named_nobody")) named_nobody<<<1, 64>>>();
     if (!strcmp(name, "named_exited")) named_exited<<<1, 64>>>();
     if (!strcmp(name, "named_counts")) named_counts<<<1, 96>>>();
     if (!strcmp(name, "named_33")) named_any<<<1, 64>>>(1, 33);

@@ -179,25 +179,27 @@ START_TEST(test_cache) {
     static const char key[] = "0123456789";
     struct cache_entry entry;
     begin();
+    const struct cache_entry warned = {.log = "a warning", .unset = true, .no_return = true};
     ck_assert(!cache_fetch(key, &entry));
     put("out/program", "plain");
-    cache_store(key, "out", "a warning", true);
+    cache_store(key, "out", &warned);
     ck_assert(!cache_fetch(key, &entry));  // out/watched was not there
     put("out/watched", "watched");
-    cache_store(key, "out", "a warning", true);
+    cache_store(key, "out", &warned);
     ck_assert(cache_fetch(key, &entry));
     char text[16] = "";
     ck_assert_int_eq(pread(entry.program, text, 15, 0), 5);
     ck_assert_str_eq(text, "plain");
     ck_assert_int_eq(pread(entry.watched, text, 15, 0), 7);
     ck_assert_str_eq(entry.log, "a warning");
-    ck_assert(entry.unset);
+    ck_assert(entry.unset && entry.no_return);
     // nobody can change it
     ck_assert_int_eq(pwrite(entry.program, "x", 1, 0), -1);
     ck_assert_int_eq(ftruncate(entry.program, 0), -1);
     close(entry.program), close(entry.watched), free(entry.log);
-    cache_store("another", "out", "", false);
-    ck_assert(cache_fetch("another", &entry) && !entry.unset);
+    const struct cache_entry silent = {.log = ""};
+    cache_store("another", "out", &silent);
+    ck_assert(cache_fetch("another", &entry) && !entry.unset && !entry.no_return);
     close(entry.program), close(entry.watched), free(entry.log);
     end();
 }
@@ -215,7 +217,7 @@ START_TEST(test_cache_is_bounded) {
     put("out/watched", megabyte);
     for (int i = 0; i < 6; i++) {
         snprintf(key, sizeof key, "key%d", i);
-        cache_store(key, "out", "", false);
+        cache_store(key, "out", &(const struct cache_entry){.log = ""});
         if (i >= 1 && cache_fetch("key0", &entry))  // it stays in use
             close(entry.program), close(entry.watched), free(entry.log);
         usleep(20000);
