@@ -74,6 +74,12 @@ struct cudev_traffic {
     unsigned long long shared_store_bytes, shared_store_requests;
     unsigned long long shared_store_wavefronts, shared_store_conflicts;
     unsigned long long atomics;   // by threads, global and shared
+    // What they move, each there and back: in none of the loads and stores above.
+    unsigned long long global_atomic_bytes, global_atomic_requests;
+    unsigned long long global_atomic_sectors, global_atomic_ideal_sectors;
+    unsigned long long shared_atomic_bytes, shared_atomic_requests;
+    unsigned long long shared_atomic_wavefronts, shared_atomic_conflicts;
+    unsigned long long read_only_atomics;  // by threads, on what cudev_set_read_only() has named
     unsigned long long barriers;  // __syncthreads() by blocks, and named ones
     unsigned long long mma;       // matrix instructions by warps
     // Distinct bytes of global memory, over all launches since the reset: those that loads have
