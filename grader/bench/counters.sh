@@ -66,7 +66,7 @@ export BENCH_ONLY
 grep '^version ' "$list" | while read -r _ name kernel; do
     echo "ncu: $name: $kernel"
     run "$name" timeout 300 "$ncu" --clock-control none --csv --page raw --print-units base \
-        --kernel-name "regex:$kernel" --launch-count 1 --metrics "$metrics" \
+        --kernel-name-base demangled --kernel-name "regex:$kernel" --launch-count 1 --metrics "$metrics" \
         --log-file "$out/$name.csv" >"$out/$name.log" 2>&1
     # The head names the columns, the units follow, then the launch.
     grep '^"' "$out/$name.csv" >"$out/$name.rows"

@@ -4,7 +4,7 @@
 // Prints a table; writes one row per size and version to CSV. SECONDS is for all sizes together, in
 // equal shares: versions get as many rounds as the time allows, and at least MIN_ROUNDS. A version
 // of which MIN_ROUNDS runs would take longer than a share gets SLOW_ROUNDS beyond it, and none if
-// one run takes LONGEST_MS. BENCH_ONLY=text in the environment: only sizes whose label contains it.
+// one run takes LONGEST_S. BENCH_ONLY=text in the environment: only sizes whose label contains it.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <math.h>
@@ -22,7 +22,9 @@
 #include "course.h"
 
 enum { VERSIONS = 32, SLOW_ROUNDS = 3, MIN_ROUNDS = 7, MAX_ROUNDS = 60, MAX_FLUSHES = 32 };
-enum { LONGEST_MS = 5000 };
+#define LONGEST_S 5  // of one run
+#define TEXT_OF(x) #x
+#define NUMBER(x) TEXT_OF(x)
 
 // How a version fared at a size. VERIFIED: it was timed, and every output was right. From
 // WRONG_SAMPLE on it computed something else.
@@ -50,7 +52,7 @@ static const char* const outcome_names[] = {
     "CUDA refuses a call",
     "refuses its arguments",
     "no version to compare with",
-    "too slow: longer than 5 seconds",
+    "too slow: longer than " NUMBER(LONGEST_S) " seconds",
     "WRONG in a sample",
     "WRONG: elements are NaN or not written",
     "WRONG: differs from the first version",
@@ -196,7 +198,7 @@ static void admit(struct version* v, struct bench_run* run, const int64_t* n, do
     v->outcome = run_once(v, run, n, false, &ms, &late);
     if (v->outcome != VERIFIED || ms <= 1e3 * seconds / MIN_ROUNDS) return;
     v->most = SLOW_ROUNDS;
-    if (ms > LONGEST_MS) v->outcome = TOO_SLOW;
+    if (ms > LONGEST_S * 1e3) v->outcome = TOO_SLOW;
 }
 
 static void time_versions(struct bench_run* run, const int64_t* n, double seconds) {

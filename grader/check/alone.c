@@ -13,7 +13,7 @@ static struct check* case_of_call(struct check* c, int round) {
     *one = *c;
     one->rounds = 1;
     one->round = 0;
-    one->expected = trial_expected(c, round);
+    one->expected = contract_expected(c, round);
     if (round > 0) one->fail_at = 0;
     for (int i = 0; i < c->scalar_count; i++) {
         one->scalar[i].integer[0] = c->scalar[i].integer[round];

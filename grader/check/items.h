@@ -1,5 +1,5 @@
-// items.h: the items of a grade, two beside each other where nothing speaks against it. The
-// outcomes are those of one after the other; on two idle cores it takes two thirds of the time.
+// items.h: the items of a grade, several beside each other where nothing speaks against it. The
+// outcomes are those of one after the other.
 #ifndef ITEMS_H
 #define ITEMS_H
 

@@ -222,8 +222,7 @@ static bool is_of_nothing(enum cause cause) {
 // Was it the copy to the host that read what nobody has written? It reads all that is missing: what
 // is, and so why, says the picture.
 static bool is_of_copy(const struct tensor* t, const struct finding* finding) {
-    return t->state->on_host && finding->cause == CAUSE_uninitialised &&
-           strstr(finding->text, "uninitialised: cudaMemcpy");
+    return t->state->on_host && finding->copied;
 }
 
 // A mistake that the lesson knows.
@@ -317,13 +316,6 @@ int judge_stub_line(const struct check* c) {
     return result_begin(c->session->text);
 }
 
-// Is a line of the student's file among those of a finding? They are "line 12", or "at x.cu:12".
-static bool is_own_finding(const struct finding* finding) {
-    char first[200];
-    snprintf(first, sizeof first, "%.*s", (int)strcspn(finding->text, "\n"), finding->text);
-    return finding->cause && (strstr(first, "line ") || strstr(first, ".cu:"));
-}
-
 // Has the kernel made nothing of t yet, but one number everywhere, and does the file say where it
 // has to? Then that is the cause, whatever mistake would leave the same number, and what was found
 // in the code around it follows from it.
@@ -342,7 +334,7 @@ static enum cause append_begin(struct check* c, const struct tensor* t, const bo
     if (line == 0 || !same) return cause;
     record_append(c->record, "nothing was %s " RESULT_BEGIN "%d, `" RESULT_STUB "`\n",
                   nothing ? "written" : "added", line);
-    if (is_own_finding(finding)) return cause;
+    if (finding->cause && finding->line) return cause;
     *finding = (struct finding){.cause = CAUSE_NONE};
     if (!one) return CAUSE_never_written;
     return *one == 0 ? CAUSE_all_zero : isnan(*one) ? CAUSE_uninitialised : cause;

@@ -12,7 +12,7 @@
 #include "wall/arena.h"
 #include "wall/wall.h"
 
-enum { MEMORY_LIMIT_GB = 1 };  // of a case on the CPU device
+enum { MEMORY_LIMIT_GB = 1, MEMORY_LIMIT_GPU_GB = 32 };  // of a case: on the CPU device, a GPU
 
 // What an output holds after another run of the case: as got and poison below; NULL if not tried.
 struct left {
@@ -155,12 +155,17 @@ void record_append(struct result_item* record, const char* format, ...)
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found);
 
+// A word of cudev_on_finding(): uninitialised, read by a copy to the host.
+#define FINDING_COPIED "uninitialised_copy"
+
 // What the instrumented build found: the cause that the first finding names, and the text of the
 // first ones; CAUSE_NONE and "" if nothing.
 struct finding {
     enum cause cause;
-    bool note;   // nothing was found; this may explain NaN, and a result may be right all the same
-    bool unset;  // an output holds what local variables without a value hold: diagnose_unset()
+    bool note;    // nothing was found; this may explain NaN, and a result may be right all the same
+    bool copied;  // uninitialised: the copy to the host read it, no kernel
+    unsigned line;  // of the submission; 0: none is known
+    bool unset;     // an output holds what local variables without a value hold: diagnose_unset()
     char text[sizeof((struct arena_answer*)NULL)->finding_text];
 };
 
@@ -172,20 +177,42 @@ void trial_find(struct check* c, struct finding* found);
 // forbidden to seal it (trial.c).
 bool trial_seal(struct check* c, struct arena* a);
 
+// Does the case itself run the instrumented program? (trial.c)
+bool trial_is_watched(const struct check* c);
+
+// Did the program not even begin, though there was time? (trial.c)
+bool trial_failed_to_start(const struct arena* a, const struct wall_result* r);
+
 // Runs the case in an arena that the caller frees, and judges nothing (trial.c).
 struct wall_result trial_run(struct check* c, struct arena* a);
-
-// The status that the contract asks for in this round: of the call after one of which a CUDA call
-// failed, or that was made on another device, OK.
-int trial_expected(const struct check* c, int round);
 
 // Does this call of the case fail, too, if it is the only one? It launches nothing, returns another
 // status, or leaves a wrong t, if that is not NULL; what t is to hold in this call is selected
 // (alone.c).
 bool trial_fails_alone(struct check* c, int round, const struct tensor* t, double tolerance);
 
-// At the end of an item that has passed: fails it if the launcher has not kept the contract.
-void trial_promises(struct check* c);
+// What every contract asks for beside right numbers (contract.c): each of these fails the item.
+//
+// A run has ended as it should: on return c->answer is what it left, sealed, or c->unfinished or
+// c->crashed says that the case may end so.
+void contract_end(struct check* c, const struct wall_result* r);
+
+// In one of its rounds: the status, kernels that did the work, guard bands, inputs, refused outputs.
+// output: what the program printed, or NULL.
+void contract_round(struct check* c, int round, const char* output);
+
+// Nothing was found by the instrumented build that this item is to pay for.
+void contract_findings(struct check* c);
+
+// At the end of an item that has passed: the launcher kept the lesson's promises.
+void contract_promises(struct check* c);
+
+// The status that the contract asks for in this round: of the call after one of which a CUDA call
+// failed, or that was made on another device, OK.
+int contract_expected(const struct check* c, int round);
+
+// The cause that a word of the CPU device names: of a finding, a note or a diagnosis.
+enum cause contract_cause(const char* kind);
 
 // The line in which the file still says `your code goes here`; 0: in none (judge.c).
 int judge_stub_line(const struct check* c);

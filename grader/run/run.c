@@ -44,21 +44,24 @@ static _Noreturn void give_up(const char* kind, const char* text) {
 }
 
 // Findings that the instrumented build reports while it runs on.
-void cudev_on_finding(const char* kind, const char* text) {
+void cudev_on_finding(const char* kind, unsigned line, const char* text) {
     if (!answer) return;
     vault_open();
     size_t used = strlen(answer->finding_text);
-    if (answer->findings++ == 0)
+    if (answer->findings++ == 0) {
         snprintf(answer->finding_kind, sizeof answer->finding_kind, "%s", kind);
+        answer->finding_line = line;
+    }
     snprintf(answer->finding_text + used, sizeof answer->finding_text - used, "%s", text);
     vault_close();
 }
 
 // What it notes beside them: at most once.
-void cudev_on_note(const char* kind, const char* text) {
+void cudev_on_note(const char* kind, unsigned line, const char* text) {
     if (!answer) return;
     vault_open();
     snprintf(answer->note_kind, sizeof answer->note_kind, "%s", kind);
+    answer->note_line = line;
     snprintf(answer->note_text, sizeof answer->note_text, "%s", text);
     vault_close();
 }

@@ -177,8 +177,10 @@ struct arena_answer {
     struct arena_traffic traffic[ARENA_ROUNDS];
     uint32_t findings;          // of the checked build, all rounds
     char finding_kind[32];      // of the first: "race", ...
+    uint32_t finding_line;      // its line in the submission; 0: none is known
     char finding_text[6144];    // of the first ones
     char note_kind[32];         // what may explain a wrong result; "": nothing
+    uint32_t note_line;         // likewise
     char note_text[1024];       // its text
     uint32_t refused_launches;  // by the CPU device
     char refused_text

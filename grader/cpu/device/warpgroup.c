@@ -512,6 +512,8 @@ void cudev_warpgroups_end(struct worker* w) {
     for (unsigned k = 0; k < MAX_WARPGROUPS; k++) {
         struct warpgroup* g = &w->hopper->warpgroup[k];
         for (unsigned i = 0; i < WARPGROUP; i++) {
+            if (w->watch && g->warp[i].waited < g->warp[i].issued)
+                cudev_watcher->product_left(w, number(g, g->warp[i].issued - 1));
             if (g->warp[i].issued == g->issued) continue;
             cudev_report_begin("diverged_warp",
                                "warp %u has returned, and of the products of its warpgroup it has "

@@ -86,6 +86,8 @@ struct cudev_watcher {
     void (*product_computed)(struct worker* w, struct product* p);
     void (*products_waited)(struct worker* w, unsigned warp, const struct product* last);
     void (*touched)(struct worker* w, const struct product* p, bool is_D);
+    // The block ends, and a warp has not waited for the product, its last one.
+    void (*product_left)(struct worker* w, const struct product* p);
 
     // The running thread calls griddep_wait().
     void (*grid_awaited)(struct worker* w);

@@ -22,15 +22,17 @@ void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 // writes; the text calls it a race), "out_of_bounds", "uninitialised", "misaligned",
 // "host_pointer", "freed", "read_only", "wrapped_index", "async_order" (between threads, TMA and
 // wgmma), "swizzle" (TMA and wgmma use different ones; the text calls it async_order),
-// "copy_on_its_way" (cp.async, for which nobody waits; the text calls it a race). text: the
-// whole finding, also printed to stderr; its first line names the kind and the source lines. Both
-// strings are valid only during the call.
-void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));
+// "copy_on_its_way" (cp.async, for which nobody waits; the text calls it a race),
+// "uninitialised_copy" (cudaMemcpy read it; the text calls it uninitialised). line: the first of its
+// lines in a .cu file, or 0. text: the whole finding, also printed to stderr; its first line names
+// the kind and the source lines. Both strings are valid only during the call.
+void cudev_on_finding(const char* kind, unsigned line, const char* text) __attribute__((weak));
 
 // A program may define this function. It is called at most once, beside the findings, for what may
 // be a mistake: it explains a wrong result, and a result may be right all the same. kind:
-// "bad_mask", of a shuffle that reads a lane which its mask does not name. text: as above.
-void cudev_on_note(const char* kind, const char* text) __attribute__((weak));
+// "bad_mask", of a shuffle that reads a lane which its mask does not name; "async_order", of a
+// wgmma that nobody has waited for when its block ends. line, text: as above.
+void cudev_on_note(const char* kind, unsigned line, const char* text) __attribute__((weak));
 
 // A program may define this function. It is called for each call of the API, and each launch, that
 // the device refuses; the program goes on. call: the function, or "launch". text: the line that is

@@ -9,6 +9,8 @@
 #include "cpu/include/cudev/abi.h"
 #include "cpu/include/cudev/watching.h"
 
+struct product;  // cpu/device/hopper.h
+
 enum found {
     FOUND_RACE,
     FOUND_OUT_OF_BOUNDS,
@@ -61,7 +63,7 @@ const char* cudev_finding_kind(const struct finding* f);  // "out_of_bounds"
 // What is wrong, for `why` of a finding, where the mistake is no missing order.
 extern const char cudev_other_swizzle[];
 // The kind as cudev_on_finding() is told it, where that knows more: "race_of_writes", "swizzle",
-// "copy_on_its_way".
+// "copy_on_its_way", "uninitialised_copy".
 const char* cudev_finding_cause(const struct finding* f);
 // No thread reads there, so no barrier is missing: two threads have computed the same index.
 bool cudev_race_of_writes(const struct finding* f);
@@ -81,6 +83,9 @@ void cudev_finding_where(struct finding* f, const struct worker* w, uint64_t off
 // A thread reads a lane that takes no part in its shuffle. That is no finding, since the value may
 // go nowhere; it is told once, and with it cudev_on_note().
 void cudev_findings_note(struct worker* w, unsigned thread, unsigned lane);
+// The same of a product whose threads have returned, and have not waited for it: what they may have
+// read of its D.
+void cudev_findings_note_product(struct worker* w, const struct product* p);
 // Prints what has been found since the last call: one finding for each pair of lines and array.
 void cudev_findings_print(void);
 

@@ -21,12 +21,18 @@ bool cudev_race_of_writes(const struct finding* f) {
     return f->kind == FOUND_RACE && !f->left && is_write(f->access) && is_write(f->other_access);
 }
 
+// Host code follows no device pointer: it was a copy to the host.
+static bool read_by_host(const struct finding* f) {
+    return f->kind == FOUND_UNINITIALISED && !f->launch.name;
+}
+
 const char cudev_other_swizzle[] = "with another swizzle";
 
 const char* cudev_finding_cause(const struct finding* f) {
     return cudev_race_of_writes(f)         ? "race_of_writes"
            : f->why == cudev_other_swizzle ? "swizzle"
            : f->left                       ? "copy_on_its_way"
+           : read_by_host(f)               ? "uninitialised_copy"
                                            : cudev_finding_kind(f);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cpu/device/any.h"
+#include "cpu/device/hopper.h"
 #include "cpu/device/report.h"
 #include "cpu/device/waiting.h"
 #include "cpu/device/watcher.h"
@@ -24,7 +25,7 @@ struct key {
 struct findings {
     unsigned count, printed, keys;
     bool closed;  // the limit was reached and said
-    bool noted;   // cudev_findings_note() has said something
+    bool noted;   // note() has said something
     struct finding finding[MAX_FINDINGS];
     struct key key[MAX_KEYS];
 };
@@ -83,28 +84,52 @@ static bool write_text(const char* text, size_t length) {
     return write(STDERR_FILENO, text, length) >= 0;
 }
 
-void cudev_findings_note(struct worker* w, unsigned thread, unsigned lane) {
+// The line if it is one of a .cu file: headers are not the student's. Else 0.
+static unsigned line_in_cu(const char* file, int line) {
+    const char* shown = cudev_shown_file(file);
+    const size_t length = strlen(shown);
+    return length > 3 && strcmp(shown + length - 3, ".cu") == 0 ? (unsigned)line : 0;
+}
+
+// A note of the block that w runs, unless there was one: what is undefined, where, and done by whom.
+static void note(struct worker* w, const char* kind, const struct place* place, const char* what,
+                 const char* whom, const char* next) {
     struct findings* all = findings();
-    const struct lane* own = &w->waiting->lane[thread];
     const struct cudev_launch_site* site = &w->launch->site;
     const unsigned* grid = site->grid;
-    char text[800];
+    char text[1000];
     if (all->noted || !cudev_watcher->finds) return;
     all->noted = true;
     int n = snprintf(
         text, sizeof text,
-        "==CPU device== NOTE: bad_mask: %s at %s:%d reads lane %u, which the mask 0x%08x does not "
-        "name\n"
-        "    by thread %s of block (%u,%u,%u); what it gets is undefined, and NaN here\n"
+        "==CPU device== NOTE: %s: %s\n"
+        "    by %s of block (%u,%u,%u); what it gets is undefined, and NaN here\n"
         "  kernel %s launched at %s:%d\n"
-        "  next: let all lanes that are read make the call, with what adds nothing, and name "
-        "them\n",
-        own->place.what, own->place.file, own->place.line, lane, own->mask,
-        cudev_thread_name(w, thread), (unsigned)(w->block % grid[0]),
-        (unsigned)(w->block / grid[0] % grid[1]), (unsigned)(w->block / grid[0] / grid[1]),
-        site->name, site->file, site->line);
+        "  next: %s\n",
+        kind, what, whom, (unsigned)(w->block % grid[0]), (unsigned)(w->block / grid[0] % grid[1]),
+        (unsigned)(w->block / grid[0] / grid[1]), site->name, site->file, site->line, next);
     size_t length = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
-    if (write_text(text, length) && cudev_on_note) cudev_on_note("bad_mask", text);
+    if (write_text(text, length) && cudev_on_note)
+        cudev_on_note(kind, line_in_cu(place->file, place->line), text);
+}
+
+void cudev_findings_note(struct worker* w, unsigned thread, unsigned lane) {
+    const struct lane* own = &w->waiting->lane[thread];
+    char what[300], whom[60];
+    snprintf(what, sizeof what, "%s at %s:%d reads lane %u, which the mask 0x%08x does not name",
+             own->place.what, own->place.file, own->place.line, lane, own->mask);
+    snprintf(whom, sizeof whom, "thread %s", cudev_thread_name(w, thread));
+    note(w, "bad_mask", &own->place, what, whom,
+         "let all lanes that are read make the call, with what adds nothing, and name them");
+}
+
+void cudev_findings_note_product(struct worker* w, const struct product* p) {
+    char what[300], whom[60];
+    snprintf(what, sizeof what, "nobody has waited for %s at %s:%d, and its threads have returned",
+             p->place.what, p->place.file, p->place.line);
+    snprintf(whom, sizeof whom, "warpgroup %u", p->warpgroup);
+    note(w, "async_order", &p->place, what, whom,
+         "wgmma_commit(), and wgmma_wait<0>() before the sums are read");
 }
 
 static void print(const struct located_finding* r) {
@@ -119,7 +144,9 @@ static void print(const struct located_finding* r) {
     const char* text = cudev_finding_text(r, &length);
     if (!write_text(text, length)) return;
     if (cudev_any_found) cudev_any_found();
-    if (cudev_on_finding) cudev_on_finding(cudev_finding_cause(r->f), text);
+    const struct source_line *a = cudev_first_line(r), *b = cudev_second_line(r);
+    const unsigned first = line_in_cu(a->file, a->line), second = line_in_cu(b->file, b->line);
+    if (cudev_on_finding) cudev_on_finding(cudev_finding_cause(r->f), first ? first : second, text);
 }
 
 static bool was_printed(const struct located_finding* r) {

@@ -168,6 +168,7 @@ static struct cudev_watcher watcher = {
     .product_computed = cudev_async_product_computed,
     .products_waited = cudev_async_products_waited,
     .touched = cudev_async_touched,
+    .product_left = cudev_findings_note_product,
     .grid_awaited = grid_awaited,
     .shared_array = shared_array,
     .argument = cudev_names_argument,
