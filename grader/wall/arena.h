@@ -140,7 +140,7 @@ struct arena_traffic {
     int64_t global_atomic_sectors, global_atomic_excess_sectors;
     int64_t shared_atomic_bytes, shared_atomic_requests;
     int64_t shared_atomic_wavefronts, shared_atomic_conflicts;
-    int64_t input_atomics;  // by threads, on inputs
+    int64_t input_atomics;                            // by threads, on inputs
     int64_t wgmma_multiplications;                    // n 64 16 of each product of a warpgroup
     int64_t tma_load_bytes, tma_store_bytes;          // also counted as global loads and stores
     int64_t unique_read_bytes, unique_written_bytes;  // different bytes of device memory
