@@ -173,8 +173,8 @@ def plain():
     inner = zipped({"vector_add.cu": "x"})
     for _ in range(4):
         inner = zipped({"inner.zip": inner})
-    c.file("deep.zip", inner)
-    c.line("deep", "not taken", note="an archive in too many others")
+    c.file("five.zip", inner)
+    c.line("five", "not taken", note="inner.zip: an archive in too many others")
     # Of somebody on the roster, whatever it is.
     c.file("lea_my_kernel (2).cu", "lea")
     c.file("lea_report.pdf", "x")
