@@ -242,6 +242,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {.name = "15_flash_backward",
                               .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
+                              .adds_by_atomics = true,
                               .items = items,
                               .idea = {.what = "the right answer: gradients from O and LSE alone"},
                               .explain = backward_explain};

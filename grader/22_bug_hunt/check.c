@@ -590,6 +590,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
 const struct lesson lesson = {
     .name = "22_bug_hunt",
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
+    .adds_by_atomics = true,  // divide_by_count
     .items = items,
     .idea = {.what = "the right answer: each bug mended in few lines, at no cost, and named"},
     .explain = explain};

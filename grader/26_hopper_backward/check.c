@@ -390,6 +390,7 @@ const struct lesson lesson = {
     .name = "26_hopper_backward",
     .card = "h200",
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
+    .adds_by_atomics = true,
     .items = items,
     .idea = {.what = "TMA brings the tiles, and wgmma makes all five products",
              .paid_by = {by_wgmma, moved_by_tma, nothing_unseen},

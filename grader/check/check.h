@@ -203,8 +203,9 @@ void check_watch(struct check* c, enum watch watch);
 
 // What one round of a WATCH_PROFILE run moved (wall/arena.h names the fields). Call it after the
 // outputs were compared. The round must have launched a kernel, and have read and written at least
-// as many bytes of device memory as the inputs and outputs of the case have. Otherwise the item
-// ends here.
+// as many bytes of device memory as the inputs and outputs of the case have; and none of its
+// atomics was on an input. Otherwise the item ends here. What atomics move counts as loaded and as
+// stored, if they are more than tickets, and but for a lesson that adds_by_atomics.
 struct arena_traffic;
 const struct arena_traffic* check_traffic(struct check* c);
 
@@ -346,6 +347,9 @@ struct lesson {
     const struct item* items;  // ends with {0}
     struct idea idea;
     const char* card;  // that a grade without CARD= is of; NULL: CARD_STRICTEST
+    // Sums grow in global memory by atomics: these are no part of what is counted as loaded and
+    // stored. Elsewhere they are.
+    bool adds_by_atomics;
     bool without_exp;  // nothing in it is an exponential that could leave its range
     // The mistakes that are tried when check_compare() found an output wrong, if check_describe()
     // has described the case: see hypothesis.h. May be NULL.

@@ -38,12 +38,45 @@ bool check_error_left(const struct check* c) {
     return c->answer.error_left[0];
 }
 
+// Bytes of the case's arrays for which one atomic is a ticket, a counter or a maximum of a block,
+// and no way to move numbers.
+enum { BYTES_PER_TICKET = 256 };
+
+// An atomic reads and writes, like a load and a store of the same bytes: who moves his numbers by
+// atomics saves nothing. They are added once, however often a lesson asks.
+static void add_atomics(struct arena_traffic* t) {
+    t->global_load_bytes += t->global_atomic_bytes;
+    t->global_load_requests += t->global_atomic_requests;
+    t->global_load_sectors += t->global_atomic_sectors;
+    t->global_load_excess_sectors += t->global_atomic_excess_sectors;
+    t->global_store_bytes += t->global_atomic_bytes;
+    t->global_store_requests += t->global_atomic_requests;
+    t->global_store_sectors += t->global_atomic_sectors;
+    t->global_store_excess_sectors += t->global_atomic_excess_sectors;
+    t->global_atomic_bytes = t->global_atomic_requests = 0;
+    t->global_atomic_sectors = t->global_atomic_excess_sectors = 0;
+    t->shared_load_bytes += t->shared_atomic_bytes;
+    t->shared_load_requests += t->shared_atomic_requests;
+    t->shared_load_wavefronts += t->shared_atomic_wavefronts;
+    t->shared_load_conflicts += t->shared_atomic_conflicts;
+    t->shared_store_requests += t->shared_atomic_requests;
+    t->shared_store_wavefronts += t->shared_atomic_wavefronts;
+    t->shared_store_conflicts += t->shared_atomic_conflicts;
+    t->shared_atomic_bytes = t->shared_atomic_requests = 0;
+    t->shared_atomic_wavefronts = t->shared_atomic_conflicts = 0;
+}
+
 const struct arena_traffic* check_traffic(struct check* c) {
-    const struct arena_traffic* t = &c->answer.traffic[c->round];
+    struct arena_traffic* t = &c->answer.traffic[c->round];
     int64_t in = bytes_of(c, arena_is_read), out = bytes_of(c, arena_is_written);
     if (c->watch != WATCH_PROFILE || !c->judged)
         check_error(c, "check_traffic() before check_watch(WATCH_PROFILE) and check_compare()");
+    if (!lesson.adds_by_atomics && t->atomics > (in + out) / BYTES_PER_TICKET) add_atomics(t);
     if (!c->session->judges_costs) return t;
+    if (t->input_atomics > 0)
+        check_fail(c, CAUSE_input_changed,
+                   "%lld atomics on inputs, which belong to the caller: a load reads them",
+                   (long long)t->input_atomics);
     if (t->launches < 1 || t->unique_read_bytes < in || t->unique_written_bytes < out)
         check_fail(c, CAUSE_no_traffic,
                    "%lld kernels read %lld of %lld bytes of input and wrote %lld of %lld of output",

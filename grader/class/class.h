@@ -295,6 +295,7 @@ enum told {
     TOLD_LOCKED,    // with a password
     TOLD_INNER,     // an archive that cannot be read to its end
     TOLD_NAMELESS,  // its name cannot be read
+    TOLD_DEEP,      // an archive, in more others than are opened
     TOLD_WHOLE,     // the end
     TOLD_BROKEN,    // the end, and not the archive's
     TOLD_TOO_MUCH   // likewise: too many files, or too much in them

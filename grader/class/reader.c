@@ -134,8 +134,9 @@ static bool tell_entry(struct reading* r, struct archive* a, struct archive_entr
     if (archive_entry_filetype(e) != S_IFREG || archive_entry_hardlink(e) || !name)
         return tell(r, name ? TOLD_SPECIAL : TOLD_NAMELESS, path, time, NULL, 0) && skip(a, r);
     if (archive_entry_is_encrypted(e)) return tell(r, TOLD_LOCKED, path, time, NULL, 0);
-    if (path[without_ending(path, archive_endings)] && depth < DEEPEST)
-        return tell_inner(r, a, path, time, depth);
+    bool inner = path[without_ending(path, archive_endings)];
+    if (inner && depth < DEEPEST) return tell_inner(r, a, path, time, depth);
+    if (inner) return tell(r, TOLD_DEEP, path, time, NULL, 0) && skip(a, r);
     if (!is_asked(r, path)) return tell(r, TOLD_OTHER, path, time, NULL, 0) && skip(a, r);
     if (archive_entry_size(e) >= (int64_t)r->limit)
         return tell(r, TOLD_LARGE, path, time, NULL, 0) && skip(a, r);

@@ -87,7 +87,8 @@ static void take_told(void* to, enum told kind, const char* name, int64_t time, 
                                       [TOLD_SPECIAL] = special,
                                       [TOLD_LOCKED] = "it is locked with a password",
                                       [TOLD_INNER] = "no archive, or a broken one",
-                                      [TOLD_NAMELESS] = "a name that cannot be read"};
+                                      [TOLD_NAMELESS] = "a name that cannot be read",
+                                      [TOLD_DEEP] = "an archive in too many others"};
     struct opened* o = to;
     struct class* class = o->walk->class;
     char path[2 * TOLD_NAME];

@@ -63,8 +63,23 @@ static void set_formula(struct answer* a, struct piece formula, int line, int co
     a->column = column;
 }
 
+// How an editor has saved the file, if no line of it can be read so; else NULL.
+static const char* unreadable(const char* file, size_t size) {
+    if (size >= 2 && (!memcmp(file, "\xff\xfe", 2) || !memcmp(file, "\xfe\xff", 2)))
+        return "this text is in UTF-16; save it in UTF-8";
+    if (memchr(file, '\r', size) && !memchr(file, '\n', size))
+        return "lines end with a carriage return alone; save the file with line feeds";
+    return NULL;
+}
+
 struct answer answer_find(const char* file, size_t size, const char* name) {
     struct answer a = {.state = ANSWER_NONE};
+    const char* why = unreadable(file, size);
+    if (why) {
+        a = (struct answer){.state = ANSWER_BAD, .line = 1, .column = 1};
+        snprintf(a.message, sizeof a.message, "%s", why);
+        return a;
+    }
     size_t length = strlen(name);
     const char *at = file, *end = file + size;
     for (int number = 1; at < end && a.state != ANSWER_BAD; number++) {

@@ -201,6 +201,16 @@ static struct arena_traffic traffic(void) {
         .global_store_excess_sectors =
             (int64_t)(t.global_store_sectors - t.global_store_ideal_sectors),
         .atomics = (int64_t)t.atomics,
+        .global_atomic_bytes = (int64_t)t.global_atomic_bytes,
+        .global_atomic_requests = (int64_t)t.global_atomic_requests,
+        .global_atomic_sectors = (int64_t)t.global_atomic_sectors,
+        .global_atomic_excess_sectors =
+            (int64_t)(t.global_atomic_sectors - t.global_atomic_ideal_sectors),
+        .shared_atomic_bytes = (int64_t)t.shared_atomic_bytes,
+        .shared_atomic_requests = (int64_t)t.shared_atomic_requests,
+        .shared_atomic_wavefronts = (int64_t)t.shared_atomic_wavefronts,
+        .shared_atomic_conflicts = (int64_t)t.shared_atomic_conflicts,
+        .input_atomics = (int64_t)t.read_only_atomics,
         .barriers = (int64_t)t.barriers,
         .mma = (int64_t)t.mma,
         .wgmma_multiplications = (int64_t)t.wgmma_multiplications,

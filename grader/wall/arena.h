@@ -15,7 +15,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 11,
+    ARENA_VERSION = 12,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -135,6 +135,12 @@ struct arena_traffic {
     // Sectors beyond those that would hold what each request uses, were it side by side.
     int64_t global_load_excess_sectors, global_store_excess_sectors;
     int64_t atomics, barriers, mma;
+    // What atomics move, there and back: check_traffic() may count it as loaded and stored.
+    int64_t global_atomic_bytes, global_atomic_requests;
+    int64_t global_atomic_sectors, global_atomic_excess_sectors;
+    int64_t shared_atomic_bytes, shared_atomic_requests;
+    int64_t shared_atomic_wavefronts, shared_atomic_conflicts;
+    int64_t input_atomics;                            // by threads, on inputs
     int64_t wgmma_multiplications;                    // n 64 16 of each product of a warpgroup
     int64_t tma_load_bytes, tma_store_bytes;          // also counted as global loads and stores
     int64_t unique_read_bytes, unique_written_bytes;  // different bytes of device memory

@@ -76,9 +76,15 @@ struct cudev_traffic {
     unsigned long long shared_load_wavefronts, shared_load_conflicts;
     unsigned long long shared_store_bytes, shared_store_requests;
     unsigned long long shared_store_wavefronts, shared_store_conflicts;
-    unsigned long long atomics;   // by threads, global and shared
-    unsigned long long barriers;  // __syncthreads() by blocks, and named ones
-    unsigned long long mma;       // matrix instructions by warps
+    unsigned long long atomics;  // by threads, global and shared
+    // What they move, each there and back: in none of the loads and stores above.
+    unsigned long long global_atomic_bytes, global_atomic_requests;
+    unsigned long long global_atomic_sectors, global_atomic_ideal_sectors;
+    unsigned long long shared_atomic_bytes, shared_atomic_requests;
+    unsigned long long shared_atomic_wavefronts, shared_atomic_conflicts;
+    unsigned long long read_only_atomics;  // by threads, on what cudev_set_read_only() has named
+    unsigned long long barriers;           // __syncthreads() by blocks, and named ones
+    unsigned long long mma;                // matrix instructions by warps
     // Distinct bytes of global memory, over all launches since the reset: those that loads have
     // read, and those that stores and atomics have written.
     unsigned long long unique_read_bytes, unique_written_bytes;

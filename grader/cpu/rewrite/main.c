@@ -150,7 +150,11 @@ static char* read_file(const char* name) {
         exit(EXIT_FAILURE);
     }
     add_bytes(&t, "", 0);
+    if (strncmp(t.data, "\xff\xfe", 2) == 0 || strncmp(t.data, "\xfe\xff", 2) == 0)
+        fail(1, "this text is in UTF-16; save it in UTF-8");
     if (memchr(t.data, '\0', t.length)) fail(1, "this is not a text file");
+    if (strchr(t.data, '\r') && !strchr(t.data, '\n'))
+        fail(1, "lines end with a carriage return alone; save the file with line feeds");
     // some editors put a byte order mark in front; lines may end in \r\n; other control characters
     // are blanks
     size_t kept = 0;

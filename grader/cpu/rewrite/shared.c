@@ -21,12 +21,19 @@ static void take_out(size_t from, size_t to, struct text* align) {
     if (!align->length) add(align, "1");
 }
 
+// Tokens [from, to) but those that were taken out, and a blank. What stood together stays
+// together: << and == are two tokens each.
 static void add_kept(struct text* t, size_t from, size_t to) {
+    bool any = false, apart = false;
     for (size_t i = from; i < to; i++) {
-        if (tokens[i].kind == SPACE || tokens[i].replacement) continue;
+        bool kept = tokens[i].kind != SPACE && !tokens[i].replacement;
+        apart = apart || !kept;
+        if (!kept) continue;
+        if (any && apart) add(t, " ");
         add_bytes(t, tokens[i].text, tokens[i].length);
-        add(t, " ");
+        any = true, apart = false;
     }
+    if (any) add(t, " ");
 }
 
 // The name in the declarator that starts at `from`: the last word before [ or the end. For the
@@ -56,10 +63,11 @@ static size_t declared_name(size_t from, size_t to) {
 }
 
 static size_t end_of_declarator(size_t from, size_t end) {
-    int depth = 0;
+    int angles = 0;
     for (size_t i = from; i < end; i = next(i)) {
-        depth += opens(i) - closes(i) + is(i, "<") - is(i, ">");
-        if (depth == 0 && is(i, ",")) return i;
+        if (opens(i)) i = matching(i);  // [1 << 5]: no angle brackets
+        angles += is(i, "<") - is(i, ">");
+        if (angles == 0 && is(i, ",")) return i;
     }
     return end;
 }

@@ -171,7 +171,7 @@ template <int N, class T> __device__ T reversed(const T* in) {
 }
 
 __global__ void shared_forms(int* out, int n) {
-    __shared__ int a[4][8], b[32], *pointer;
+    __shared__ int a[1 << 2][16 >> 1 == 8 ? 8 : 0], b[32], *pointer;
     static __shared__ volatile int total;
     __shared__ __align__(128) unsigned char bytes[64];
     alignas(64) __shared__ row_t rows[2];

@@ -128,6 +128,21 @@ for file in "$here"/malformed/*.cu; do
     result "malformed/$name: ${want#*error: }" $?
 done
 
+# An editor's saving, of a file that says so in no comment.
+saved() {
+    "$build/cpu/rewrite" "$work/saved.cu" "$work/out.cpp" saved.cu > "$work/log" 2>&1
+    [ $? -eq 1 ] && grep -qF "saved.cu:1: error: $1" "$work/log"
+    result "saved: $1" $?
+}
+printf '\377\376i\0n\0t\0 \0x\0;\0\n\0' > "$work/saved.cu"
+saved "this text is in UTF-16"
+printf '\376\377\0i\0n\0t\0 \0x\0;\0\n' > "$work/saved.cu"
+saved "this text is in UTF-16"
+printf 'int x;\0\n' > "$work/saved.cu"
+saved "this is not a text file"
+printf '// a comment\rint x;\r' > "$work/saved.cu"
+saved "lines end with a carriage return alone"
+
 # ---- each function of CUDA's runtime and mathematics is here, or refused with what to use ----
 printf '#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n' > "$work/all.cpp"
 with_headers "$cxx" $flags -dD -E "$work/all.cpp" 2> "$work/log" | tr -cs 'A-Za-z0-9_' '\n' | sort -u > "$work/words"

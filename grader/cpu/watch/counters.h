@@ -64,6 +64,7 @@ struct profile {
         struct kernel_counts kernel[MAX_PROFILED];
         uint64_t read_bytes, written_bytes;  // distinct since the reset
         uint64_t static_bytes;               // of static variables, read or written
+        uint64_t read_only_atomics;          // by threads
         uint64_t shared_bytes, most_shared;  // of the block that runs; of any block since the reset
         uint64_t block_sectors, most_block_sectors;  // likewise: distinct sectors that it reads
         uint64_t placed[MAX_SHARED_ARRAYS];          // layout of shared memory in the last block

@@ -1,6 +1,7 @@
 // The cost of one request of a warp: 32-byte sectors of global memory, or wavefronts of shared
 // memory.
 #include <string.h>
+#include "cpu/watch/bounds.h"
 #include "cpu/watch/counters.h"
 
 // ---- global memory -----------------------------------------------------------------------------
@@ -136,7 +137,12 @@ static void count_global(struct watch* watch, struct counts* c, const struct req
     struct sector sector[WARP_SIZE];
     unsigned sectors = find_sectors(sector, q->offset, q->lanes, log_bytes(q->instruction));
     unsigned useful = 0;
-    if (kind == LOG_ATOMIC) c->sectors += repeated_sectors(q);
+    if (kind == LOG_ATOMIC) {
+        c->sectors += repeated_sectors(q);
+        for (unsigned i = 0; i < q->lanes; i++)
+            profile()->worker[watch->worker->number].read_only_atomics +=
+                cudev_is_read_only(q->offset[i]);
+    }
     for (unsigned i = 0; i < sectors; i++) {
         useful += (unsigned)__builtin_popcount(sector[i].bytes);
         note_touched(watch, &sector[i], kind, q->warp);

@@ -21,6 +21,17 @@ static void add(struct cudev_traffic* t, const struct row* r, const struct count
         t->wgmma_multiplications += c->bytes;
     } else if (r->kind == LOG_ATOMIC) {
         t->atomics += c->lanes;
+        if (r->shared) {
+            t->shared_atomic_bytes += c->bytes;
+            t->shared_atomic_requests += c->requests;
+            t->shared_atomic_wavefronts += c->wavefronts;
+            t->shared_atomic_conflicts += c->wavefronts - c->ideal_wavefronts;
+        } else {
+            t->global_atomic_bytes += c->bytes;
+            t->global_atomic_requests += c->requests;
+            t->global_atomic_sectors += c->sectors;
+            t->global_atomic_ideal_sectors += c->ideal_sectors;
+        }
     } else if (r->shared && log_loads(r->kind)) {
         t->shared_load_bytes += c->bytes;
         t->shared_load_requests += c->requests;
@@ -64,6 +75,7 @@ void cudev_get_traffic(struct cudev_traffic* t) {
         uint32_t deepest = watch_state()->watch[w].deepest;
         if (deepest > t->local_bytes_per_thread) t->local_bytes_per_thread = deepest;
         t->static_bytes += own->static_bytes;
+        t->read_only_atomics += own->read_only_atomics;
         if (own->most_shared > t->shared_bytes_per_block)
             t->shared_bytes_per_block = own->most_shared;
         if (32 * own->most_block_sectors > t->read_bytes_per_block)
@@ -98,6 +110,7 @@ void cudev_reset_traffic(void) {
         memset(p->worker[w].counts, 0, p->rows * sizeof p->worker[w].counts[0]);
         memset(p->worker[w].kernel, 0, p->kernels * sizeof p->worker[w].kernel[0]);
         p->worker[w].read_bytes = p->worker[w].written_bytes = p->worker[w].static_bytes = 0;
+        p->worker[w].read_only_atomics = 0;
         p->worker[w].most_shared = p->worker[w].most_block_sectors = 0;
         watch_state()->watch[w].deepest = 0;
     }

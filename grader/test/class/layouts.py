@@ -170,6 +170,11 @@ def plain():
     locked[locked.index(b"PK\1\2") + 8] |= 1
     c.file("locked.zip", bytes(locked))
     c.line("locked", "not taken", note="it is locked with a password")
+    inner = zipped({"vector_add.cu": "x"})
+    for _ in range(4):
+        inner = zipped({"inner.zip": inner})
+    c.file("five.zip", inner)
+    c.line("five", "not taken", note="inner.zip: an archive in too many others")
     # Of somebody on the roster, whatever it is.
     c.file("lea_my_kernel (2).cu", "lea")
     c.file("lea_report.pdf", "x")

@@ -209,6 +209,10 @@ static const struct {
     {"what?\nflops = 2\n", ANSWER_THERE, 2, 9, "2"},
     {"flops = a = b\n", ANSWER_THERE, 1, 9, "a = b"},
     {"flops = 1 / 2 // half", ANSWER_THERE, 1, 9, "1 / 2"},
+    {"flops = 1\rother = 2\r", ANSWER_BAD, 1, 1, "a carriage return alone"},
+    {"\xff\xfe"
+     "flops = 1\n",
+     ANSWER_BAD, 1, 1, "UTF-16"},
 };
 
 START_TEST(test_answer) {
