@@ -199,7 +199,7 @@ bool trial_fails_alone(struct check* c, int round, const struct tensor* t, doubl
 // c->crashed says that the case may end so.
 void contract_end(struct check* c, const struct wall_result* r);
 
-// In one of its rounds: the status, kernels that did the work, guard bands, inputs, refused outputs.
+// In one of its rounds: the status, kernels that did the work, guard bands, inputs, outputs.
 // output: what the program printed, or NULL.
 void contract_round(struct check* c, int round, const char* output);
 

@@ -24,9 +24,9 @@ void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 // "host_pointer", "freed", "read_only", "wrapped_index", "async_order" (between threads, TMA and
 // wgmma), "swizzle" (TMA and wgmma use different ones; the text calls it async_order),
 // "copy_on_its_way" (cp.async, for which nobody waits; the text calls it a race),
-// "uninitialised_copy" (cudaMemcpy read it; the text calls it uninitialised). line: the first of its
-// lines in a .cu file, or 0. text: the whole finding, also printed to stderr; its first line names
-// the kind and the source lines. Both strings are valid only during the call.
+// "uninitialised_copy" (cudaMemcpy read it; the text calls it uninitialised). line: the first of
+// its lines in a .cu file, or 0. text: the whole finding, also printed to stderr; its first line
+// names the kind and the source lines. Both strings are valid only during the call.
 void cudev_on_finding(const char* kind, unsigned line, const char* text) __attribute__((weak));
 
 // A program may define this function. It is called at most once, beside the findings, for what may

@@ -91,7 +91,7 @@ static unsigned line_in_cu(const char* file, int line) {
     return length > 3 && strcmp(shown + length - 3, ".cu") == 0 ? (unsigned)line : 0;
 }
 
-// A note of the block that w runs, unless there was one: what is undefined, where, and done by whom.
+// A note of the block that w runs, unless there was one: what is undefined, where, and by whom.
 static void note(struct worker* w, const char* kind, const struct place* place, const char* what,
                  const char* whom, const char* next) {
     struct findings* all = findings();
