@@ -390,7 +390,7 @@ static void without_inputs(struct check* c, int f, double p) {
     l.f = f;
     l.p = p;
     check_case(c, "M = %d, N = %d, K = 0, X and W are NULL%s%s", (int)l.M, WHOLE_N,
-               f ? ", GELU" : "", p > 0 ? ", p = 1" : "");
+               f ? ", GELU" : "", p > 0 ? ", p = 0.5" : "");
     check_null_if_empty(c);
     declare(c, &l);
     layer_fill(&l);
@@ -415,7 +415,7 @@ static void sizes_of_0(struct check* c) {
     };
     without_inputs(c, FUSED_LINEAR_NONE, 0);
     without_inputs(c, FUSED_LINEAR_GELU, 0);
-    without_inputs(c, FUSED_LINEAR_NONE, 1);
+    without_inputs(c, FUSED_LINEAR_NONE, 0.5);
     struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     check_idle_calls(c, forward, declare, &l);
     l = backward_of(c, HALF_M, WHOLE_N, FUSED_LINEAR_GELU);

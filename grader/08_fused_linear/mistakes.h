@@ -468,7 +468,9 @@ static enum cause explain_layer(const struct layer* l, const struct tensor* t) {
         .tensor = t, .budget = {.max = 1e-5}, .slack = {.of_element = 0x1p-7}, .problem = l};
     for (int64_t e = 0; e < l->M * l->N; e++)
         if (!check_was_written(t, e)) return CAUSE_NONE;  // what is seen without us
-    if (l->p == 1 && t != l->Z && is_undropped(l, t)) return CAUSE_drop_missing;
+    // without a sum, to drop before bias is not to drop
+    const bool is_plain_to_see = l->p == 1 || (l->p > 0 && l->K == 0);
+    if (is_plain_to_see && t != l->Z && is_undropped(l, t)) return CAUSE_drop_missing;
     if (l->p == 1 && t != l->Z) return is_plain(l) ? CAUSE_drop_all : CAUSE_drop_chosen;
     if (l->p > 0 && t != l->Z && dropped_are_nan(l, t)) return CAUSE_drop_chosen;
     const bool of_f = l->f && t != (l->backward ? NULL : l->Z);
