@@ -127,8 +127,9 @@ RUN     = $(call objects,run)
 CHECKS  = $(LESSONS:%=$(B)/grader/%/check)
 # A lesson without a call.c has no kernel.
 KERNELS = $(patsubst grader/%/call.c,%,$(wildcard grader/*/call.c))
-TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(addprefix $(B)/,libcpu.a cpu/rewrite cpu/librun.a cpu/libcudev.a) \
-          $(addprefix $(B)/grader/run/,front-cpu.o border-cpu.o) $(LESSONS:%=$(B)/grader/%/sources) \
+# What a check compiles and links a submission with.
+WITH    = $(addprefix $(B)/,libcpu.a cpu/rewrite cpu/librun.a) $(addprefix $(B)/grader/run/,front-cpu.o border-cpu.o)
+TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(WITH) $(B)/cpu/libcudev.a $(LESSONS:%=$(B)/grader/%/sources) \
           $(if $(CUDA),$(KERNELS:%=$(B)/grader/%/call-cuda.o) $(B)/cuda/librun.a)
 
 tools: $(TOOLS)
@@ -150,8 +151,9 @@ $(B)/cpu/rewrite: private SANITIZE =
 $(B)/cpu/rewrite: private LIBS = -static
 $(B)/cpu/rewrite: $(REWRITE)
 	$(link)
-# A check reads its list of sources. The list is made first: a header may be gone since.
-$(CHECKS): %/check: %/check.o $(B)/libgrader.a | %/sources
+# A check reads its list of sources. The list is made first: a header may be gone since. Whoever
+# makes a check alone must not run it with an older device.
+$(CHECKS): %/check: %/check.o $(B)/libgrader.a | %/sources $(WITH)
 	$(link)
 
 # Which sources decide a grade: those of the check, and what runs the kernel.
