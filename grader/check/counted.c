@@ -43,13 +43,17 @@ bool check_error_left(const struct check* c) {
 enum { BYTES_PER_TICKET = 256 };
 
 // An atomic reads and writes, like a load and a store of the same bytes: who moves his numbers by
-// atomics saves nothing. They are added once, however often a lesson asks.
-static void add_atomics(struct arena_traffic* t) {
+// atomics saves nothing. But sums have to begin somewhere: what the launcher has filled and atomics
+// add to is stored once; and so many `tickets` of 4 bytes stay free. Atomics are added once, however
+// often a lesson asks.
+static void add_atomics(struct arena_traffic* t, int64_t tickets) {
+    const int64_t most = t->filled_bytes + 4 * tickets;
+    const int64_t begun = most < t->global_atomic_bytes ? most : t->global_atomic_bytes;
     t->global_load_bytes += t->global_atomic_bytes;
     t->global_load_requests += t->global_atomic_requests;
     t->global_load_sectors += t->global_atomic_sectors;
     t->global_load_excess_sectors += t->global_atomic_excess_sectors;
-    t->global_store_bytes += t->global_atomic_bytes;
+    t->global_store_bytes += t->global_atomic_bytes - begun;
     t->global_store_requests += t->global_atomic_requests;
     t->global_store_sectors += t->global_atomic_sectors;
     t->global_store_excess_sectors += t->global_atomic_excess_sectors;
@@ -71,7 +75,8 @@ const struct arena_traffic* check_traffic(struct check* c) {
     int64_t in = bytes_of(c, arena_is_read), out = bytes_of(c, arena_is_written);
     if (c->watch != WATCH_PROFILE || !c->judged)
         check_error(c, "check_traffic() before check_watch(WATCH_PROFILE) and check_compare()");
-    if (!lesson.adds_by_atomics && t->atomics > (in + out) / BYTES_PER_TICKET) add_atomics(t);
+    const int64_t tickets = (in + out) / BYTES_PER_TICKET;
+    if (!lesson.adds_by_atomics && t->atomics > tickets) add_atomics(t, tickets);
     if (!c->session->judges_costs) return t;
     if (t->input_atomics > 0)
         check_fail(c, CAUSE_input_changed,
