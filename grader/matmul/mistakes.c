@@ -322,13 +322,15 @@ bool nan_leaked(const struct product* p) {
 }
 
 // The sum, rounded to 16 bits: cut off; or to the nearest, and what lies halfway away from 0, or
-// towards 0.
+// towards 0. bf16 is the upper half of a float: cut off, no float becomes infinite.
 enum { CUT_OFF, HALF_AWAY, HALF_BACK };
 static double rounded_as(const struct product* p, double sum, int way) {
     const double nearest = dtype_round(p->of->dtype, sum);
     const double ulp = dtype_ulp(p->of->dtype, fabs(sum));
     const double beyond = fabs(nearest) - fabs(sum);  // further from 0
     double steps = 0;
+    if (way == CUT_OFF && isinf(nearest) && isfinite(dtype_round(F32, sum)))
+        return copysign(floor(fabs(sum) / ulp) * ulp, sum);
     if (way == CUT_OFF && beyond > 0) steps = -1;
     if (way == HALF_AWAY && beyond == -ulp / 2) steps = 1;
     if (way == HALF_BACK && beyond == ulp / 2) steps = -1;
