@@ -162,7 +162,7 @@ static const struct hypothesis others[] = {
     SUM(stale_state, 1, stale_B, all_terms),
     {CAUSE_fragment_order, rows_interleaved, 1, NULL},
     {CAUSE_fragment_order, columns_exchanged, 1, NULL},
-    {CAUSE_low_precision, make_truncated, 1, NULL},
+    {CAUSE_low_precision, make_truncated, 3, NULL},
     {CAUSE_ties, make_ties, 2, NULL},
     {0},
 };

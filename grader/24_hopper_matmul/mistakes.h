@@ -238,7 +238,7 @@ static const struct hypothesis others[] = {
     SUM(stale_state, 1, stale_B, all_terms),
     {CAUSE_accumulates, sums_go_on, 2, NULL},
     {CAUSE_swizzle, C_pieces, 2, NULL},
-    {CAUSE_low_precision, make_truncated, 1, NULL},
+    {CAUSE_low_precision, make_truncated, 3, NULL},
     {CAUSE_ties, make_ties, 2, NULL},
     {CAUSE_half_range, C_in_half, 1, NULL},
     {0},

@@ -8,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "check/state.h"
+#include "cpu/cards/cards.h"
 
 // Everything a pattern may look at.
 struct picture {
@@ -70,12 +71,21 @@ static bool is_tail(int64_t first, int64_t n) {
     return false;
 }
 
+// Of the card that the case runs on.
+static int multiprocessors(const struct check* c) {
+    const char* id = strchr(c->card, '=');
+    const struct known_card* card = id ? card_named(id + 1) : NULL;
+    return card ? card->multiprocessors : 0;
+}
+
 static enum cause tail(const struct picture* p) {
     int64_t row = wrong_from(p, p->rows, row_all), column = wrong_from(p, p->columns, column_all);
     // Whole batches that nobody wrote.
     const struct shape* shape = &p->t->shape;
     int64_t batch = shape->rank > 2 && shape->dim[0] > 1 ? p->rows / shape->dim[0] : 0;
     bool unwritten = p->found->never_written == p->found->wrong;
+    // With one batch for each multiprocessor no grid ends: blocks that stay take no second one.
+    if (batch > 0 && row == batch * multiprocessors(p->c) && unwritten) return CAUSE_never_written;
     if (row > batch && batch > 0 && row % batch == 0 && unwritten) return CAUSE_grid_limit;
     if (is_tail(row, p->rows) || is_tail(column, p->columns)) return CAUSE_tail_dropped;
     // If rounding alone makes the last rows wrong, this is chance. A NaN was written: something

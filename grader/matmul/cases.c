@@ -182,16 +182,18 @@ void multiply_reals(struct check* c, const struct matmul* of) {
     run_digits(begin(c, of, FEW_SUMS, FEW_SUMS, LONG_K), true);
 }
 
-// A row of A whose sums lie between the largest number of bf16 and that of float: rounded to
-// nearest, they are infinite.
+// A row of A whose sums in every second pair of columns lie between the largest number of bf16 and
+// that of float: rounded to nearest, they are infinite. The others are half as large, and also
+// between two numbers of bf16: who cuts off is wrong there, too, and who takes the largest number
+// is not.
 static void fill_beyond(const struct product* p, int64_t row) {
     const int64_t K = p->K, first = check_pick(p->check, 0, K / 2 - 1);
     const int64_t second = check_pick(p->check, K / 2, K - 1);
     double *A = p->A.t->value, *B = p->B.t->value;
     for (int64_t k = 0; k < K; k++)
-        A[place_in(&p->A, row, k)] = k == first ? 0x1.fep127 : k == second ? 0x1.8p119 : 0;
+        A[place_in(&p->A, row, k)] = k == first ? 0x1.fep126 : k == second ? 0x1.8p118 : 0;
     for (int64_t j = 0; j < p->N; j++)
-        B[place_in(&p->B, first, j)] = B[place_in(&p->B, second, j)] = 1;
+        B[place_in(&p->B, first, j)] = B[place_in(&p->B, second, j)] = (double)(1 + j / 2 % 2);
 }
 
 static void run_range(struct product* p) {

@@ -322,27 +322,30 @@ bool nan_leaked(const struct product* p) {
 }
 
 // The sum, rounded to 16 bits: cut off; or to the nearest, and what lies halfway away from 0, or
-// towards 0.
-enum { CUT_OFF, HALF_AWAY, HALF_BACK };
+// towards 0. bf16 is the upper half of a float: cut off, no float becomes infinite.
+enum { NEAREST, CUT_OFF, HALF_AWAY, HALF_BACK };
 static double rounded_as(const struct product* p, double sum, int way) {
     const double nearest = dtype_round(p->of->dtype, sum);
     const double ulp = dtype_ulp(p->of->dtype, fabs(sum));
     const double beyond = fabs(nearest) - fabs(sum);  // further from 0
     double steps = 0;
+    if (way == CUT_OFF && isinf(nearest) && isfinite(dtype_round(F32, sum)))
+        return copysign(floor(fabs(sum) / ulp) * ulp, sum);
     if (way == CUT_OFF && beyond > 0) steps = -1;
     if (way == HALF_AWAY && beyond == -ulp / 2) steps = 1;
     if (way == HALF_BACK && beyond == ulp / 2) steps = -1;
     return steps == 0 ? nearest : nearest + copysign(ulp, steps * sum);
 }
 
-static bool make_rounded(const struct suspect* s, int way, double* guess) {
+// Of a pair of columns, which a thread has, `left` and `right` may be rounded in different ways.
+static bool make_rounded(const struct suspect* s, int left, int right, double* guess) {
     const struct product* p = s->problem;
     for (int64_t i = 0; i < p->M; i++)
         for (int64_t j = 0; j < p->N; j++) {
             int64_t e = place_in(&p->C, i, j);
             double sum = 0;
             for (int64_t k = 0; k < p->K; k++) sum += right_term(p, (struct term){0, i, k, j});
-            guess[e] = rounded_as(p, sum, way);
+            guess[e] = rounded_as(p, sum, j % 2 == 0 ? left : right);
             if (hypothesis_refuted(s, e, guess[e])) return false;
         }
     return true;
@@ -350,13 +353,15 @@ static bool make_rounded(const struct suspect* s, int way, double* guess) {
 
 bool make_truncated(const struct suspect* s, const struct hypothesis* h, int variant,
                     double* guess) {
-    (void)h, (void)variant;
-    return make_rounded(s, CUT_OFF, guess);
+    (void)h;
+    return make_rounded(s, variant == 2 ? NEAREST : CUT_OFF, variant == 1 ? NEAREST : CUT_OFF,
+                        guess);
 }
 
 bool make_ties(const struct suspect* s, const struct hypothesis* h, int variant, double* guess) {
     (void)h;
-    return make_rounded(s, variant == 0 ? HALF_AWAY : HALF_BACK, guess);
+    const int way = variant == 0 ? HALF_AWAY : HALF_BACK;
+    return make_rounded(s, way, way, guess);
 }
 
 // If several sums are stored at one place, nobody knows which stays.

@@ -131,7 +131,8 @@ double unguarded(const struct product* p, struct term at);
 // A hypothesis' make(): the sum for (i, j) stands at element j * M + i. Of a packed C.
 bool make_turned(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
 
-// A hypothesis' make(): every sum is truncated to the matrices' dtype, instead of rounded.
+// A hypothesis' make(): every sum is truncated to the matrices' dtype, instead of rounded; or only
+// those of even columns, or of odd ones: variant = 1, 2.
 bool make_truncated(const struct suspect* s, const struct hypothesis* h, int variant,
                     double* guess);
 

@@ -1,5 +1,5 @@
 // diagnose.c: which pictures of small errors are called rounding, and which are not; what is said
-// where NaN or an infinity is wanted.
+// where NaN or an infinity is wanted, and of batches that nobody wrote.
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,17 +18,20 @@ static double number(int i) {
     return (double)(x >> 8) / 0x1p23 - 1;
 }
 
-// What is said of got, as rows x columns with a budget of 1e-6.
-static enum cause said(int64_t rows, int64_t columns) {
+// What is said of got, of this shape and on this card, with a budget of 1e-6.
+static enum cause said_as(struct shape shape, const char* card) {
     static struct check c;
     static struct result_item record;
     static float bytes[N];
     struct tensor_state state = {.want = want, .got = got, .poison = poison, .role = ARENA_OUTPUT};
+    int64_t count = 1;
+    for (int i = 0; i < shape.rank; i++) count *= shape.dim[i];
     c = (struct check){.record = &record, .tensor_count = 1, .rounds = 1};
+    snprintf(c.card, sizeof c.card, "CUDEV_CARD=%s", card);
     c.tensor[0] = (struct tensor){.name = "out",
                                   .dtype = F32,
-                                  .shape = SHAPE(rows, columns),
-                                  .count = rows * columns,
+                                  .shape = shape,
+                                  .count = count,
                                   .want = want,
                                   .got = got,
                                   .untouched = untouched,
@@ -37,14 +40,19 @@ static enum cause said(int64_t rows, int64_t columns) {
     c.arena.bytes = (unsigned char*)bytes;
     const struct budget budget = {.max = 1e-6, .mean = 1e-6};
     struct comparison found = {.wrong = 0};
-    for (int64_t i = 0; i < rows * columns; i++) {
+    for (int64_t i = 0; i < count; i++) {
         const double error = fabs(got[i] - want[i]);
         found.wrong += !(error <= budget.max);
-        found.nonfinite += isfinite(want[i]) && !isfinite(got[i]);
+        found.never_written += poison[i];
+        found.nonfinite += !poison[i] && isfinite(want[i]) && !isfinite(got[i]);
         found.worst = fmax(found.worst, error);
     }
     ck_assert_int_gt(found.wrong, 0);
     return diagnose(&c, &c.tensor[0], budget, &found);
+}
+
+static enum cause said(int64_t rows, int64_t columns) {
+    return said_as(SHAPE(rows, columns), "h100");
 }
 
 // want, and got with an error of each element.
@@ -117,11 +125,32 @@ START_TEST(test_not_finite) {
 }
 END_TEST
 
+// 19 batches of 3 rows, of which only the first ones are written.
+static enum cause said_of_first(int64_t written, const char* card) {
+    enum { BATCHES = 19, OF_BATCH = 3, OF_ROW = 8 };
+    for (int64_t i = 0; i < BATCHES * OF_BATCH * OF_ROW; i++) {
+        poison[i] = i >= written * OF_BATCH * OF_ROW;
+        want[i] = number((int)i);
+        got[i] = poison[i] ? NAN : want[i];
+    }
+    const enum cause cause = said_as(SHAPE(BATCHES, OF_BATCH, OF_ROW), card);
+    for (int i = 0; i < N; i++) poison[i] = false;
+    return cause;
+}
+
+START_TEST(test_grid_or_blocks_that_stay) {
+    ck_assert_int_eq(said_of_first(8, "h100-1g"), CAUSE_grid_limit);
+    ck_assert_int_eq(said_of_first(16, "h100"), CAUSE_grid_limit);
+    ck_assert_int_eq(said_of_first(16, "h100-1g"), CAUSE_never_written);  // it has so many
+}
+END_TEST
+
 // check/ expects a lesson; these tests need none.
 const struct lesson lesson = {.name = "00_none"};
 
 int main(void) {
-    const TTest* const tests[] = {test_rounding, test_one_sided, test_not_finite};
+    const TTest* const tests[] = {test_rounding, test_one_sided, test_not_finite,
+                                  test_grid_or_blocks_that_stay};
     const int TESTS = (int)(sizeof tests / sizeof tests[0]);
     Suite* suite = suite_create("diagnose");
     TCase* t = tcase_create("diagnose");
