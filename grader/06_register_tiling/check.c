@@ -121,9 +121,10 @@ static void strided(struct check* c) {
                  (struct part){36 - N, 0});
     }
     parts_of(c, 37, 35, 33, (struct part){2, 1}, (struct part){5, 2}, (struct part){4, 3});
-    // One column, and one row: a launcher may have a kernel for them.
-    parts_of(c, 40, 1, 36, aligned[0], aligned[1], aligned[2]);
-    parts_of(c, 1, 40, 36, aligned[0], aligned[1], aligned[2]);
+    // One column, and one row: a launcher may have a kernel for them. K is more than two tiles: the
+    // first one alone is less than all but the last.
+    parts_of(c, 40, 1, 68, aligned[0], aligned[1], aligned[2]);
+    parts_of(c, 1, 40, 68, aligned[0], aligned[1], aligned[2]);
     if (!check_can_be_far(c)) return;
     // Some tiles along K: from one to the next is far, too.
     enum { K_TILES = 4 };

@@ -77,7 +77,8 @@ void check_begins(struct check* c, int64_t size, int64_t fewer,
 // Has a kernel that walks over `size` elements, more than 2^32, counted them in 32 bits? For a walk
 // so long nobody waits: the case is stopped after a moment, and a kernel that is still under way is
 // not judged. The item fails as wrapped_index if it is done by then, and the last element is not in
-// the result, though of a smaller size it is. All blocks run.
+// the result, though of a smaller size it is, and of a sixteenth of `size`, which every index
+// holds, it is not done. All blocks run.
 void check_walks(struct check* c, int64_t size,
                  bool (*reached)(struct check* c, const void* problem, int64_t size),
                  const void* problem);

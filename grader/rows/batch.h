@@ -85,7 +85,7 @@ void batch_fill_long_tail(const struct batch* b);
 // 124, all but the first 124, most, all, half, none.
 void batch_hide(const struct batch* b);
 
-// Cases of 1, 2 and 33 columns: every other row is -infinity whole.
+// Cases of 33, 2 and 1 columns: every other row is -infinity whole.
 void batch_hide_narrow(struct check* c, const struct rows* of,
                        void (*judge)(struct check* c, struct batch* b));
 
@@ -117,9 +117,10 @@ void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t c
 // ---- rows that are not computed
 
 // More rows than any fixed grid has blocks, of `cols` numbers, as many as are no trap; a fixed grid
-// of more blocks than that is seen whole, too, with twice as many narrow rows. And few
-// blocks of that, which take one row after another, for an item that is watched: is there a
-// barrier between two rows? Those have as many numbers as make a block work on one row.
+// of more blocks than that is seen whole, too, with twice as many narrow rows. One of very few
+// blocks gets some hundred rows for each: it takes long for a row. And few blocks of that, which
+// take one row after another, for an item that is watched: is there a barrier between two rows?
+// Those have as many numbers as make a block work on one row.
 void batch_many_rows(struct check* c, const struct rows* of, int64_t cols, struct batch_call call);
 void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols);
 
