@@ -42,9 +42,9 @@ bool check_error_left(const struct check* c) {
 // and no way to move numbers.
 enum { BYTES_PER_TICKET = 256 };
 
-// An atomic reads and writes, like a load and a store of the same bytes: who moves his numbers by
+// An atomic reads and writes, like a load and a store of the same bytes: who moves numbers by
 // atomics saves nothing. But sums have to begin somewhere: what the launcher has filled and atomics
-// add to is stored once; and so many `tickets` of 4 bytes stay free. Atomics are added once, however
+// add to is stored once; and so many tickets of 4 bytes stay free. They are added once, however
 // often a lesson asks.
 static void add_atomics(struct arena_traffic* t, int64_t tickets) {
     const int64_t most = t->filled_bytes + 4 * tickets;
