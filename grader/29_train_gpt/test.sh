@@ -93,7 +93,7 @@ expect "train: apart.c has the learning rate of MODEL=tiny" grep -q "lr = $rate,
 expect "train: another MODEL= is refused" refused 'none of these' MODEL=large
 expect "train: STEPS=0 is refused" refused 'no whole number' STEPS=0
 expect "train: WARM=0 is refused" refused 'no whole number' WARM=0
-expect "train: FROM= is exercises or solutions" refused 'neither' FROM=steps
+expect "train: FROM= is exercises or solutions" refused 'FROM= is exercises or solutions' FROM=steps
 expect "train: GPUS=0 is refused" refused 'no number of GPUs' GPUS=0
 expect "train: GPUS=3 does not divide the texts" refused 'divided evenly' GPUS=3
 expect "train: without NCCL it says what to do" refused 'needs NCCL' GPUS=2 NCCL=/nowhere.so

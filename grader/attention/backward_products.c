@@ -132,7 +132,7 @@ static bool tiles_of_first_head(const struct suspect* s, const struct hypothesis
     const struct problem* p = s->problem;
     const int64_t tile = 16 << variant / TILE_SETS, last = (p->N_q - 1) / tile * tile;
     const int set = variant % TILE_SETS;
-    double* value[OF_QUERIES];
+    double* value[OF_QUERIES] = {NULL};
     struct backward w = backward_right(p);
     (void)h;
     if (s->tensor == p->array[ARRAY_dQ].tensor) return false;

@@ -129,7 +129,7 @@ void check_pose_as(struct check* c, const char* id);
 // The same of the first round alone, of two: the second one's current device is another, the card
 // that is graded on. What a launcher has asked of the first device, or set for it, is not true of
 // the second. The status of check_expect() is the first round's; the second has to return
-// COURSE_OK.
+// COURSE_OK. id NULL: a GPU of the same kind as the one that is graded on.
 void check_begin_on(struct check* c, const char* id);
 
 // The case asks for much work of one launch: that may take three times what others may, and the
