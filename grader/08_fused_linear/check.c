@@ -383,8 +383,8 @@ static void called_again(struct check* c) {
     }
 }
 
-// What follows the product follows bias alone, too. Where f is asked for, bias is so far from 0
-// that f is itself or 0, in any form.
+// What follows the product follows bias alone, too. Where f is asked for, bias is so large that f of
+// it is itself: without a sum no other number could tell f forgotten from bias added behind it.
 static void without_inputs(struct check* c, int f, double p) {
     struct layer l = layer_of(c, HALF_M / 8, WHOLE_N, 0);
     l.f = f;
@@ -394,7 +394,7 @@ static void without_inputs(struct check* c, int f, double p) {
     check_null_if_empty(c);
     declare(c, &l);
     layer_fill(&l);
-    for (int64_t j = 0; j < l.N && f; j++) l.bias->value[j] = j % 2 ? 30 : -30;
+    for (int64_t j = 0; j < l.N && f; j++) l.bias->value[j] = 30.0 + j % 32;
     check_run(c);
     judge(&l);
 }
