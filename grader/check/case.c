@@ -332,8 +332,12 @@ void check_pose_as(struct check* c, const char* id) {
     c->posed = true;
 }
 
+const char* case_card(const struct check* c) {
+    return c->card + strlen("CUDEV_CARD=");
+}
+
 void check_begin_on(struct check* c, const char* id) {
-    if (!id) id = c->card + strlen("CUDEV_CARD=");
+    if (!id) id = case_card(c);
     if (!card_named(id)) check_error(c, "check_begin_on(%s): there is no such card", id);
     snprintf(c->first_card, sizeof c->first_card, "CUDEV_FIRST_CARD=%s", id);
     c->posed = true;

@@ -19,13 +19,13 @@ static void excerpt(const char* text, char* to, size_t size) {
 
 // ---- how it ended
 
-// An access outside of arrays has another cause where it is known what the program cannot do: bad
-// arguments, or a size. And where the arrays of calls before are gone.
 // A wrong number ended the run, as an address or as a divisor.
 static bool is_of_number(const char* kind) {
     return strcmp(kind, "bad_address") == 0 || strcmp(kind, "divided_by_zero") == 0;
 }
 
+// An access outside of arrays has another cause where it is known what the program cannot do: bad
+// arguments, or a size. And where the arrays of calls before are gone.
 static void fail_crash(struct check* c, const char* text) {
     const int round = (int)c->answer.rounds_done;
     const bool of_number = is_of_number(c->answer.kind);

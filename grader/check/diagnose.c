@@ -73,8 +73,7 @@ static bool is_tail(int64_t first, int64_t n) {
 
 // Of the card that the case runs on.
 static int multiprocessors(const struct check* c) {
-    const char* id = strchr(c->card, '=');
-    const struct known_card* card = id ? card_named(id + 1) : NULL;
+    const struct known_card* card = card_named(case_card(c));
     return card ? card->multiprocessors : 0;
 }
 

@@ -235,6 +235,7 @@ void check_walks(struct check* c, int64_t size, reached_fn reached, const void* 
     const bool small_is_right = reached(c, problem, LARGE);
     c->moment = moment;
     // Who is done at once with a size that all indexes hold, too, ends early for another reason.
+    // And a second time: a moment is short, and one that was just missed is no proof.
     const bool right = reached_beyond(c, reached, problem, size) ||
                        !reached_beyond(c, reached, problem, size / 16) ||
                        reached_beyond(c, reached, problem, size);

@@ -143,6 +143,9 @@ const char* check_withheld_words(struct check* c, enum cause cause);
 // Seconds that a run of the case has: CPU time, on a GPU by the clock.
 double case_seconds(const struct check* c);
 
+// The id of the card that the case runs on, as in CARD=.
+const char* case_card(const struct check* c);
+
 // Names the cause in the item's record.
 void record_cause(struct result_item* record, enum cause cause);
 
