@@ -2,8 +2,8 @@
 #include "hopper_matmul.h"
 #include "matmul/bench.h"
 
-// n = {M, N, K, transpose_A, transpose_B}. Of the last but one, rows begin at multiples of 16 bytes
-// and of no more.
+// n = {M, N, K, transpose_A, transpose_B}. Where K is 4104 or 3000, rows begin at multiples of 16
+// bytes and of no more. The last ones have fewer tiles than there are multiprocessors.
 static const struct bench_size sizes[] = {
     {"8192 x 8192 x 8192", {8192, 8192, 8192}},
     {"8192 x 8192 x 8192; B is (N; K)", {8192, 8192, 8192, 0, 1}},
@@ -14,6 +14,11 @@ static const struct bench_size sizes[] = {
     {"4321 x 4096 x 4104", {4321, 4096, 4104}},
     {"8192 x 8192 x 8192; A is (K; M)", {8192, 8192, 8192, 1, 0}},
     {"4321 x 4096 x 4104; B is (N; K)", {4321, 4096, 4104, 0, 1}},
+    {"3000 x 3000 x 3000", {3000, 3000, 3000}},
+    {"2048 x 2048 x 2048", {2048, 2048, 2048}},
+    {"1024 x 1024 x 1024", {1024, 1024, 1024}},
+    {"256 x 4096 x 4096", {256, 4096, 4096}},
+    {"512 x 512 x 32768", {512, 512, 32768}},
     {0},
 };
 
