@@ -187,7 +187,7 @@ library: lesson tools $(LIBRARY) $(if $(CUDA),$(NAME:%=$(B)/grader/%/call-librar
 -include $(shell find $(B)/grader -name '*.d' 2>/dev/null)
 
 # The student edition has no solutions, which these need.
-exercises texts slides new wrong test soak mutate-grader test-gpu test-torch test-cpu test-aarch64 proof bench-cpu handout gradescope: whole
+exercises texts slides new wrong test soak mutate-grader mutants test-gpu test-torch test-cpu test-aarch64 proof bench-cpu handout gradescope: whole
 whole:
 	@. grader/make/file.sh; need_solutions
 
@@ -366,6 +366,9 @@ mutate-grader: $(if $(LESSON),lesson) ready $(B)/doctor
 	@KINDS=wrong sh grader/test/all.sh -k $(or $(NAME),$(LESSONS))
 	@sh grader/test/mutate.sh $(or $(NAME),$(LESSONS))
 
+mutants: $(if $(LESSON),lesson) ready $(B)/doctor
+	@for lesson in $(or $(NAME),$(KERNELS)); do sh grader/test/mutants.sh $$lesson || exit; done
+
 test-gpu: $(if $(LESSON),lesson) ready $(B)/doctor
 	@sh grader/test/gpu.sh $(or $(NAME),$(LESSONS))
 
@@ -392,5 +395,5 @@ clean:
 	@rm -rf build
 
 .PHONY: help tools run install-cpu ready units fuzzers analyzed whole lesson grade hint watch debug profile trace bench train trainers library torch tune plots doctor reset update exercises class handout gradescope new \
-        texts slides book editor wrong test soak fuzz analyze coverage mutate-grader test-gpu test-torch test-cpu test-aarch64 proof bench-cpu format clean
+        texts slides book editor wrong test soak fuzz analyze coverage mutate-grader mutants test-gpu test-torch test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

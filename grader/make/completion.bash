@@ -42,6 +42,7 @@ fuzz FUZZ_SECONDS=
 analyze
 coverage
 mutate-grader LESSON=
+mutants LESSON= SAMPLE=
 test-gpu LESSON=
 test-torch PYTHON= DEVICE=
 test-cpu

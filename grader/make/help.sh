@@ -46,6 +46,7 @@ make test-gpu [LESSON=12]     every kernel on a GPU, as a table
 make fuzz                     inputs that libFuzzer makes, for all that reads strangers' files
 make analyze, coverage        static analysis; the lines that no test reaches
 make mutate-grader            is every graded item needed?
+make mutants LESSON=05        slips of one token in the solution: which get 100?
 make proof                    the CPU device's counters and findings beside the hardware's
 make test-torch               the operations of PyTorch (after sh setup.sh --torch)
 make test-cpu, test-aarch64   the CPU device alone; emulated on aarch64

@@ -57,4 +57,18 @@ rm "$patch"
 expect "new: deleted, it leaves nothing behind" make -s wrong LESSON=40
 no_marks() { ! grep -rl '^<<<<<<<' build/wrong/40_moving_average && [ ! -e build/wrong/40_moving_average/tail_dropped.cu ]; }
 expect "new: not even its conflict" no_marks
+# A slip that nobody can see is shown as what gets 100, one that everybody sees is not.
+sed -i 's|^    // BEGIN SOLUTION|    (void)(7 > 5);\n&|' "$solution"
+slips() { SAMPLE="1000 x" make -s mutants LESSON=40 >"$dir/said" 2>&1; }
+expect "new: slips are made of its solution" slips
+graded() { # graded TEXT: the first slip that leaves such a line
+    n=$(cut -f 3 build/mutants/40_moving_average/list | grep -nF -m 1 "$1" | cut -d: -f 1)
+    : >build/mutants/40_moving_average/done
+    sh grader/test/mutants.sh grade 40_moving_average "$n" >"$dir/said" 2>&1
+    cat build/mutants/40_moving_average/done "$dir/said"
+}
+unseen() { graded '(void)(7 >= 5);' | grep -F -A 1 '100 of 100: line' | grep -qF '(void)(7 > 5);'; }
+seen() { graded 'COURSE_BAD_ARGUMENT' | grep -qx rejected; }
+expect "new: a slip that changes nothing gets 100, and its line is shown" unseen
+expect "new: a slip in the arguments' test is rejected" seen
 finish
