@@ -3,8 +3,8 @@
 // out = in^T                               (README eq. 1)
 // out[c][r] = in[r][c],  0 <= r < rows, 0 <= c < cols
 //
-// Nothing is computed, so nothing hides how memory is used. Lessons 05 and 12 transpose tiles on
-// their way from global to shared memory with the same two tricks.
+// Nothing is computed, so nothing hides how memory is used. Lesson 06 transposes a tile on its
+// way to shared memory in this manner, and lesson 12 pads its tiles.
 #ifndef TRANSPOSE_H
 #define TRANSPOSE_H
 
