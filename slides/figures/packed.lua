@@ -1,5 +1,5 @@
 -- Rows of a tile are (query, head of the group) pairs.
-size(1150, 210)
+size(1150, 216)
 text(10, 60, "row")
 text(10, 110, "query")
 text(10, 160, "head")
