@@ -1,4 +1,5 @@
--- dK and dV are sums over queries, dQ is a sum over keys. Both walks go from the last tile to the first.
+-- dK and dV are sums over queries, dQ is a sum over keys. Both walks go from the last tile to the
+-- first.
 size(1150, 330)
 local function square(x, title, remark)
     text(x, 30, title, {bold = true, size = 22})
