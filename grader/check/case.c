@@ -73,17 +73,6 @@ static bool is_gone_astray(const struct check* c, enum cause cause) {
     return c->session->no_return && (cause == CAUSE_crash || cause == CAUSE_bad_address);
 }
 
-// The place of the first warning of that kind: "FILE:LINE".
-static void append_end_of_function(struct check* c) {
-    const char* said = c->session->warnings;
-    const char* at = said ? strstr(said, "[-Wreturn-type]") : NULL;
-    if (!at) return;
-    while (at > said && at[-1] != '\n') at--;
-    const char* end = strchr(at, ':');
-    const size_t n = end ? (size_t)(end - at) + 1 + strcspn(end + 1, ":") : 0;
-    record_append(c->record, "%.*s: this function ends here without a value\n", (int)n, at);
-}
-
 void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     va_list args;
     const bool astray = is_gone_astray(c, cause);
@@ -97,7 +86,9 @@ void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     va_start(args, format);
     record_append_v(c->record, format, args);
     va_end(args);
-    if (astray) append_end_of_function(c);
+    if (astray && c->session->no_return[0])
+        record_append(c->record, "%s: this function ends here without a value\n",
+                      c->session->no_return);
     check_end_failed(c, cause);
 }
 

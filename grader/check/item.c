@@ -74,7 +74,6 @@ void command_build(struct command* command, bool in_report) {
     session->text_size = b->text_size;
     session->unset = b->unset;
     session->no_return = b->no_return;
-    session->warnings = b->log;
 }
 
 bool item_chosen(const struct options* o, const struct item* item) {

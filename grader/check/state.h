@@ -70,12 +70,11 @@ struct session {
     void (*visit)(struct check* c);
     const char* format;  // of what visit() prints; NULL if it prints nothing
     bool judges_costs;   // counts above their limits fail; make profile only shows them
-    bool unset;      // a warning of the build names a variable that is used before it has a value
-    bool no_return;  // ... a function that ends without the value it has to return
-    const char* warnings;  // what the compiler said, if no_return
-    int broken;            // the cause for a promise that an item before this one saw broken
-    bool safe;             // an item with WATCH_CHECK has passed
-    FILE* log;             // everything, for the student to read
+    bool unset;  // a warning of the build names a variable that is used before it has a value
+    const char* no_return;  // ... a function that ends without its value; see struct build
+    int broken;             // the cause for a promise that an item before this one saw broken
+    bool safe;              // an item with WATCH_CHECK has passed
+    FILE* log;              // everything, for the student to read
 };
 
 struct check {
