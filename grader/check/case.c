@@ -138,6 +138,10 @@ const char* check_text(struct check* c, size_t* size) {
     return c->session->text;
 }
 
+void check_line(struct check* c, int line) {
+    c->record->line = line;
+}
+
 bool check_number(struct check* c, double got, double want, double tolerance) {
     c->compared++;
     return fabs(got - want) <= tolerance * fabs(want);
@@ -151,6 +155,7 @@ void check_case(struct check* c, const char* format, ...) {
     va_start(args, format);
     vsnprintf(c->name, sizeof c->name, format, args);
     va_end(args);
+    snprintf(c->record->tested, sizeof c->record->tested, "%s", c->name);
     c->cases++;
     c->ordinary = c->ordinary == NEXT_ORDINARY ? IS_ORDINARY : NO_ORDINARY;
     c->rounds = 1;

@@ -150,13 +150,16 @@ static void append_first(struct result_item* record, const struct tensor* t, con
     number(t->got[first], got);
     number(t->want[first], want);
     record->missing = poison[first] && !t->untouched[first];
-    record_append(record, "first wrong: %s%s ", t->name, index);
     if (t->untouched[first])
-        record_append(record, "holds %s; it must not be written\n", got);
+        snprintf(record->first, sizeof record->first, "%s%s holds %s; it must not be written",
+                 t->name, index, got);
     else if (poison[first])
-        record_append(record, "was never written, expected %s\n", want);
+        snprintf(record->first, sizeof record->first, "%s%s was never written, expected %s",
+                 t->name, index, want);
     else
-        record_append(record, "is %s, expected %s\n", got, want);
+        snprintf(record->first, sizeof record->first, "%s%s is %s, expected %s", t->name, index,
+                 got, want);
+    record_append(record, "first wrong: %s\n", record->first);
 }
 
 // An error as a share of its budget: "85%", "78134 times", "3.2e+09 times".
@@ -337,8 +340,10 @@ static enum cause append_begin(struct check* c, const struct tensor* t, const bo
         same = !poison[i] && memcmp(one, &t->got[i], sizeof *one) == 0;
     }
     if (line == 0 || !same) return cause;
-    record_append(c->record, "nothing was %s " RESULT_BEGIN "%d, `" RESULT_STUB "`\n",
+    record_append(c->record, "nothing was %s yet: begin in line %d, `" RESULT_STUB "`\n",
                   nothing ? "written" : "added", line);
+    c->record->unbegun = true;
+    c->record->line = line;
     if (finding->cause && finding->line) return cause;
     *finding = (struct finding){.cause = CAUSE_NONE};
     if (!one) return CAUSE_never_written;
