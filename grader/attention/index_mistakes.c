@@ -6,7 +6,7 @@
 #include "attention/backward_mistakes.h"
 #include "attention/forward_mistakes.h"
 
-// The first one that fits is named. Tiles are tried in the order of tiles_of().
+// The first one that fits is named.
 static const struct {
     enum index_flaw flaw;
     enum cause cause;
