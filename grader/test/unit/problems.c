@@ -110,8 +110,8 @@ START_TEST(test_findings) {
 }
 END_TEST
 
-// A line that only words name, a place, none; the first wrong element; a fault of the grader. What a
-// program prints names no line.
+// A line that only words name, a place, none; the first wrong element; a fault of the grader. What
+// a program prints names no line.
 START_TEST(test_causes) {
     struct result* r = fresh();
     strcpy(failed_item(r, "one", CAUSE_never_written, "case: n\nmore\n")->first,
