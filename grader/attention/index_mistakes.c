@@ -153,13 +153,6 @@ static bool has_other_pairs(const struct problem* right, const struct problem* m
     return false;
 }
 
-static enum which array_of(const struct suspect* s) {
-    const struct problem* p = s->problem;
-    enum which a = ARRAY_Q;
-    while (p->array[a].tensor != s->tensor) a++;
-    return a;
-}
-
 // Is row n of the output wrong in some head of batch b?
 static bool is_row_wrong(const struct suspect* s, enum which a, int64_t b, int64_t n) {
     const struct problem* p = s->problem;
@@ -176,7 +169,8 @@ static bool is_row_wrong(const struct suspect* s, enum which a, int64_t b, int64
 static bool can_be(const struct suspect* s, const struct problem* p,
                    const struct problem* mistaken) {
     const enum index_flaw flaw = mistaken->index.flaw;
-    const enum which a = array_of(s);
+    enum which a = ARRAY_Q;
+    while (p->array[a].tensor != s->tensor) a++;
     if (flaw >= UNCAPPED && flaw != CAPPED_AFTER_MASK) return true;
     for (int64_t b = 0; b < p->B; b++)
         for (int64_t n = 0; n < rows_of(p, a); n++)
@@ -287,8 +281,9 @@ static bool is_of_later_batches(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor* cu_seqlens = p->index.cu_seqlens;
     const int64_t ends = p->index.documents + 1;
-    const enum which a = array_of(s);
     bool alike = false;
+    enum which a = ARRAY_Q;
+    while (p->array[a].tensor != s->tensor) a++;
     for (int64_t b = 0; cu_seqlens && b < p->B; b++) {
         bool wrong = false, same = true;
         for (int64_t n = 0; n < ends; n++)
