@@ -1,5 +1,5 @@
 // case.c: the arguments of a case, and how an item begins and ends.
-#include <check.h>
+#include <check.h>  // libcheck; ours is check/check.h
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>

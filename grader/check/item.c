@@ -1,5 +1,5 @@
 // item.c: what the commands share: the build, and an item in a process of its own. See command.h.
-#include <check.h>
+#include <check.h>  // libcheck; ours is check/check.h
 #include <stdlib.h>
 #include <string.h>
 
