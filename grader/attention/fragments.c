@@ -95,13 +95,11 @@ struct rows {
     double m[16][4], l[16][4], O[16][MAX_HEAD];
 };
 
-static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, int64_t h,
-                      int64_t i0, int64_t j0, struct rows* s) {
-    enum { WIDEST = 128 };
-    static const enum taken of_P[FLAWS] = {
-        [P_MATRICES] = MATRICES, [P_PAIRS] = PAIRS, [P_ROWS] = ROWS};
-    double S[16][WIDEST], P[16][WIDEST];
-    double own[16][4];
+enum { WIDEST = 128 };  // tile of keys
+
+// The scores of the tile from key j0 on, and the largest ones that each lane has.
+static void score_tile(const struct problem* p, const struct walk* w, int64_t b, int64_t h,
+                       int64_t i0, int64_t j0, double S[16][WIDEST], double own[16][4]) {
     for (int r = 0; r < 16; r++) {
         for (int t = 0; t < 4; t++) own[r][t] = -INFINITY;
         for (int64_t j = 0; j < w->block_k; j++) {
@@ -119,6 +117,14 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
             own[r][lane_of(j)] = fmax(own[r][lane_of(j)], S[r][j]);
         }
     }
+}
+
+static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, int64_t h,
+                      int64_t i0, int64_t j0, struct rows* s) {
+    static const enum taken of_P[FLAWS] = {
+        [P_MATRICES] = MATRICES, [P_PAIRS] = PAIRS, [P_ROWS] = ROWS};
+    double S[16][WIDEST], P[16][WIDEST], own[16][4];
+    score_tile(p, w, b, h, i0, j0, S, own);
     const bool masked = j0 / w->block_k >= keys_seen(p, i0 / w->block_q * w->block_q) / w->block_k;
     for (int r = 0; r < 16; r++) {
         double alpha[4], base[4];
