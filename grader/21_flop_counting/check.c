@@ -203,6 +203,7 @@ static void find_answer(struct check* c) {
     const struct answer* a = &now.answer;
     now.answer = answer_find(file, size, now.question->name);
     check_case(c, "%s =", now.question->name);
+    check_line(c, a->line);
     switch (a->state) {
     case ANSWER_NONE:
         if (a->message[0])

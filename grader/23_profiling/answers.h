@@ -2,8 +2,8 @@
 //
 // The program with the student's code hands over two arrays of numbers. What they should be is only
 // here, where that program cannot look.
-#ifndef ANSWERS_H
-#define ANSWERS_H
+#ifndef PROFILING_ANSWERS_H
+#define PROFILING_ANSWERS_H
 
 #include "cases.h"
 #include "recorded.h"

@@ -153,23 +153,11 @@ static void row_of_warp(const struct problem* p, const struct warp* w, int64_t r
     *LSE = w->l[r] > 0 ? w->m[r] + log(w->l[r]) : -INFINITY;
 }
 
-static bool row_of_lazy(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
-                        double* O, double* LSE) {
+static bool rows_of_lazy(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i0,
+                         double* O, double* LSE) {
     struct warp w;
-    if (!walk_warp(p, ((const struct lazy*)how)->flaw, b, h, i / WARP_ROWS * WARP_ROWS, &w))
-        return false;
-    row_of_warp(p, &w, i % WARP_ROWS, O, LSE);
-    return true;
-}
-
-// All rows. False: not known.
-static bool rows_of_lazy(const struct problem* p, int flaw, double* O, double* LSE) {
-    struct warp w;
-    FOR_EACH_QUERY(p, b, h, i) {
-        if (i % WARP_ROWS == 0 && !walk_warp(p, flaw, b, h, i, &w)) return false;
-        row_of_warp(p, &w, i % WARP_ROWS, O + place_in(p, ARRAY_O, b, h, i),
-                    LSE + place_in(p, ARRAY_LSE, b, h, i));
-    }
+    if (!walk_warp(p, ((const struct lazy*)how)->flaw, b, h, i0, &w)) return false;
+    for (int64_t r = 0; r < WARP_ROWS; r++) row_of_warp(p, &w, r, O + r * p->d, LSE + r);
     return true;
 }
 
@@ -185,18 +173,11 @@ static enum cause explain_lazy(const struct suspect* s) {
         [AGAIN_OF_BATCH] = CAUSE_batch_ignored, [AGAIN_OF_PLACE] = CAUSE_place_in_list,
     };
     const struct problem* p = s->problem;
-    int64_t n_O = p->array[ARRAY_O].tensor->count, n_LSE = p->array[ARRAY_LSE].tensor->count;
-    double* O = check_allocate(p->check, n_O + n_LSE, sizeof *O);
-    enum cause cause = CAUSE_NONE;
-    for (int flaw = p->mask ? AGAIN_OF_PLACE : 0; flaw < LAZY_FLAWS && !cause; flaw++) {
+    for (int flaw = p->mask ? AGAIN_OF_PLACE : 0; flaw < LAZY_FLAWS; flaw++) {
         const struct lazy lazy = {flaw};
-        if (!forward_rows_fit(s, row_of_lazy, &lazy)) continue;
-        for (int64_t e = 0; e < n_O + n_LSE; e++) O[e] = NAN;  // what the kernel does not write
-        bool known = rows_of_lazy(p, flaw, O, O + n_O);
-        if (known && is_guess(s, is_O(s) ? O : O + n_O)) cause = causes[flaw];
+        if (forward_is_made_of_tiles(s, WARP_ROWS, rows_of_lazy, &lazy)) return causes[flaw];
     }
-    free(O);
-    return cause;
+    return CAUSE_NONE;
 }
 
 static bool row_of_other_Q(const struct problem* p, const void* how, int64_t b, int64_t h,

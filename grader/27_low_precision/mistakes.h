@@ -367,40 +367,22 @@ struct walk_of {
     enum walk_flaw flaw;
 };
 
-static bool row_of_walk(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
-                        double* O, double* LSE) {
+static bool rows_of_walk(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i0,
+                         double* O, double* LSE) {
     const struct walk_of* of = how;
     struct walked w;
-    walk_rows(of->l, of->flaw, b, h, i - i % WALK_ROWS, &w);
-    memcpy(O, w.O[i % WALK_ROWS], (size_t)p->d * sizeof *O);
-    *LSE = w.LSE[i % WALK_ROWS];
+    walk_rows(of->l, of->flaw, b, h, i0, &w);
+    for (int r = 0; r < WALK_ROWS; r++) memcpy(O + r * p->d, w.O[r], (size_t)p->d * sizeof *O);
+    memcpy(LSE, w.LSE, sizeof w.LSE);
     return true;
 }
 
 static enum cause explain_walk(const struct suspect* s) {
-    const struct low* l = s->problem;
-    const struct problem* p = &l->p;
-    const int64_t n_O = p->array[ARRAY_O].tensor->count, n = p->array[ARRAY_LSE].tensor->count;
-    double* O = check_allocate(p->check, n_O + n, sizeof *O);
-    enum cause cause = CAUSE_NONE;
-    for (int flaw = 0; flaw < WALK_FLAWS && !cause; flaw++) {
-        const struct walk_of of = {l, (enum walk_flaw)flaw};
-        if (!forward_rows_fit(s, row_of_walk, &of)) continue;
-        for (int64_t e = 0; e < n_O + n; e++) O[e] = NAN;
-        for (int64_t head = 0; head < p->B * p->H; head++)
-            for (int64_t i = 0; i < p->N_q; i += WALK_ROWS) {
-                struct walked w;
-                const int64_t b = head / p->H, h = head % p->H;
-                walk_rows(l, of.flaw, b, h, i, &w);
-                for (int64_t r = 0; r < WALK_ROWS && i + r < p->N_q; r++) {
-                    memcpy(O + place_in(p, ARRAY_O, b, h, i + r), w.O[r], (size_t)p->d * sizeof *O);
-                    O[n_O + place_in(p, ARRAY_LSE, b, h, i + r)] = w.LSE[r];
-                }
-            }
-        if (is_guess(s, is_O(s) ? O : O + n_O)) cause = causes_of_walk[flaw];
+    for (int flaw = 0; flaw < WALK_FLAWS; flaw++) {
+        const struct walk_of of = {s->problem, (enum walk_flaw)flaw};
+        if (forward_is_made_of_tiles(s, WALK_ROWS, rows_of_walk, &of)) return causes_of_walk[flaw];
     }
-    free(O);
-    return cause;
+    return CAUSE_NONE;
 }
 
 // No element of O is wrong by itself, but all are too large by the same share, less than half a

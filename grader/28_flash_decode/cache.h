@@ -1,7 +1,7 @@
 // cache.h: one problem of lesson 28: queries, and a cache of keys in pages; what a kernel should
 // leave in O and LSE, and what it leaves if it looks for keys elsewhere.
-#ifndef CACHE_H
-#define CACHE_H
+#ifndef FLASH_DECODE_CACHE_H
+#define FLASH_DECODE_CACHE_H
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 // rounded once, is what fp32 arithmetic gives.
 #include "attention/backward.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +16,6 @@
 #include "attention/places.h"
 #include "attention/sums.h"
 #include "check/hypothesis.h"
-
-static void* must_allocate(int64_t count, size_t size) {
-    void* memory = calloc((size_t)count + 1, size);
-    if (!memory) abort();
-    return memory;
-}
 
 struct backward backward_right(const struct problem* p) {
     struct backward w = {
@@ -461,7 +454,7 @@ static struct head head_of(const struct problem* p, const struct backward* w, bo
     t.rows = CEIL_DIV(p->N_q, 64) * 64;
     t.columns = CEIL_DIV(p->N_k, 64) * 64;
     int64_t size = t.rows * t.columns, sums = p->N_k * p->d;
-    t.P = must_allocate(2 * size + p->N_k + p->N_q + 2 * sums, sizeof *t.P);
+    t.P = check_allocate(p->check, 2 * size + p->N_k + p->N_q + 2 * sums, sizeof *t.P);
     t.dS = t.P + size, t.S = t.dS + size, t.delta = t.S + p->N_k;
     t.dK = t.delta + p->N_q, t.dV = t.dK + sums;
     return t;
@@ -551,19 +544,19 @@ static void test_row(const struct problem* p, enum which a, int64_t b, int64_t h
         double difference = (above - loss(p, O, LSE)) / (2 * e);
         *element = value;
         if (fabs(difference - gradient[x]) <= 1e-6 * (1 + fabs(difference))) continue;
-        fprintf(stderr, "the reference: d%c[%d, %d, %d, %d] is %.9g, by differences %.9g\n",
-                "QKV"[a], (int)b, (int)n, (int)h, (int)x, gradient[x], difference);
-        abort();
+        check_error(p->check, "the reference: d%c[%d, %d, %d, %d] is %.9g, by differences %.9g",
+                    "QKV"[a], (int)b, (int)n, (int)h, (int)x, gradient[x], difference);
     }
 }
 
 void backward_test(const struct problem* p) {
     double* gradient[GRADIENTS];
     struct backward right = backward_right(p);
-    double* O = must_allocate(p->array[ARRAY_O].tensor->count, sizeof *O);
-    double* LSE = must_allocate(p->array[ARRAY_LSE].tensor->count, sizeof *LSE);
+    double* O = check_allocate(p->check, p->array[ARRAY_O].tensor->count, sizeof *O);
+    double* LSE = check_allocate(p->check, p->array[ARRAY_LSE].tensor->count, sizeof *LSE);
     for (int a = 0; a < GRADIENTS; a++)
-        gradient[a] = must_allocate(p->array[ARRAY_dQ + a].tensor->count, sizeof(double));
+        gradient[a] =
+            check_allocate(p->check, p->array[ARRAY_dQ + a].tensor->count, sizeof(double));
     backward(p, &right, false, gradient);
     for (int n = 0; n < GRADIENTS; n++) {
         enum which a = (enum which)n, da = (enum which)(ARRAY_dQ + n);

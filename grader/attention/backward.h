@@ -111,7 +111,7 @@ bool backward_row(const struct problem* p, const struct backward* w, enum which 
                   int64_t h, int64_t n, double* row);
 
 // Holds the gradients against central differences of the forward pass. O and LSE must not be
-// rounded yet. A disagreement is an error of the grader, and ends the program. Takes a forward pass
+// rounded yet. A disagreement is an error of the grader: check_error(). Takes a forward pass
 // for each element of Q, K and V.
 void backward_test(const struct problem* p);
 

@@ -36,62 +36,48 @@ enum mask_mistake {
 static const struct {
     enum mask_mistake what;
     enum cause cause;
-    int64_t size;  // of a tile, or of a list
+    int64_t smallest, largest;  // size of a tile, or of a list: all powers of two between; 0: none
 } mask_mistakes[] = {
-    {MASK_IS_1, CAUSE_block_lost, 0},
-    {MASK_LOWEST_BIT, CAUSE_block_lost, 0},
-    {MASK_POSITIVE, CAUSE_block_lost, 0},
-    {MASK_IGNORED, CAUSE_mask_ignored, 0},
-    {MASK_TRANSPOSED, CAUSE_mask_transposed, 0},
-    {MASK_ROWS_OF_T_q, CAUSE_swapped_sizes, 0},
-    {MASK_COLUMNS_OF_T_q, CAUSE_swapped_sizes, 0},
-    {MASK_OF_HEAD, CAUSE_head_ignored, 0},
-    {MASK_OF_FIRST, CAUSE_head_ignored, 0},
-    {MASK_OF_BATCH, CAUSE_batch_ignored, 0},
-    {MASK_OF_LAST_BATCH, CAUSE_batch_ignored, 0},
-    {MASK_ROW_LACKS_FIRST, CAUSE_block_lost, 0},
-    {MASK_COLUMN_LACKS_FIRST, CAUSE_block_lost, 0},
-    {MASK_SHORT_COLUMN, CAUSE_inner_tail, 0},
-    {MASK_SHORT_ROW, CAUSE_inner_tail, 0},
-    {MASK_ROW_LACKS_LAST, CAUSE_block_lost, 0},
-    {MASK_COLUMN_LACKS_LAST, CAUSE_block_lost, 0},
-    {MASK_ROW_ENDS, CAUSE_block_lost, 4},
-    {MASK_ROW_ENDS, CAUSE_block_lost, 8},
-    {MASK_ROW_ENDS, CAUSE_block_lost, 16},
-    {MASK_ROW_ENDS, CAUSE_block_lost, 32},
-    {MASK_ROW_ENDS, CAUSE_block_lost, 64},
-    {MASK_ROW_ENDS, CAUSE_block_lost, 128},
-    {MASK_COLUMN_ENDS, CAUSE_block_lost, 4},
-    {MASK_COLUMN_ENDS, CAUSE_block_lost, 8},
-    {MASK_COLUMN_ENDS, CAUSE_block_lost, 16},
-    {MASK_COLUMN_ENDS, CAUSE_block_lost, 32},
-    {MASK_COLUMN_ENDS, CAUSE_block_lost, 64},
-    {MASK_COLUMN_ENDS, CAUSE_block_lost, 128},
-    {MASK_LIST_ENDS, CAUSE_block_lost, 4},
-    {MASK_LIST_ENDS, CAUSE_block_lost, 8},
-    {MASK_LIST_ENDS, CAUSE_block_lost, 16},
-    {MASK_LIST_ENDS, CAUSE_block_lost, 32},
-    {MASK_LIST_ENDS, CAUSE_block_lost, 64},
-    {MASK_LIST_ENDS, CAUSE_block_lost, 128},
-    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 4},
-    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 8},
-    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 16},
-    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 32},
-    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 64},
-    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 128},
-    {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 16},
-    {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 32},
-    {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 64},
-    {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 16},
-    {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 32},
-    {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 64},
-    {MASK_FIRST_KEYS, CAUSE_mask_tile, 16},
-    {MASK_FIRST_KEYS, CAUSE_mask_tile, 32},
-    {MASK_FIRST_KEYS, CAUSE_mask_tile, 64},
-    {MASK_FIRST_ROWS, CAUSE_mask_tile, 16},
-    {MASK_FIRST_ROWS, CAUSE_mask_tile, 32},
-    {MASK_FIRST_ROWS, CAUSE_mask_tile, 64},
+    {MASK_IS_1, CAUSE_block_lost, 0, 0},
+    {MASK_LOWEST_BIT, CAUSE_block_lost, 0, 0},
+    {MASK_POSITIVE, CAUSE_block_lost, 0, 0},
+    {MASK_IGNORED, CAUSE_mask_ignored, 0, 0},
+    {MASK_TRANSPOSED, CAUSE_mask_transposed, 0, 0},
+    {MASK_ROWS_OF_T_q, CAUSE_swapped_sizes, 0, 0},
+    {MASK_COLUMNS_OF_T_q, CAUSE_swapped_sizes, 0, 0},
+    {MASK_OF_HEAD, CAUSE_head_ignored, 0, 0},
+    {MASK_OF_FIRST, CAUSE_head_ignored, 0, 0},
+    {MASK_OF_BATCH, CAUSE_batch_ignored, 0, 0},
+    {MASK_OF_LAST_BATCH, CAUSE_batch_ignored, 0, 0},
+    {MASK_ROW_LACKS_FIRST, CAUSE_block_lost, 0, 0},
+    {MASK_COLUMN_LACKS_FIRST, CAUSE_block_lost, 0, 0},
+    {MASK_SHORT_COLUMN, CAUSE_inner_tail, 0, 0},
+    {MASK_SHORT_ROW, CAUSE_inner_tail, 0, 0},
+    {MASK_ROW_LACKS_LAST, CAUSE_block_lost, 0, 0},
+    {MASK_COLUMN_LACKS_LAST, CAUSE_block_lost, 0, 0},
+    {MASK_ROW_ENDS, CAUSE_block_lost, 4, 128},
+    {MASK_COLUMN_ENDS, CAUSE_block_lost, 4, 128},
+    {MASK_LIST_ENDS, CAUSE_block_lost, 4, 128},
+    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 4, 128},
+    {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 16, 64},
+    {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 16, 64},
+    {MASK_FIRST_KEYS, CAUSE_mask_tile, 16, 64},
+    {MASK_FIRST_ROWS, CAUSE_mask_tile, 16, 64},
 };
+enum { KINDS = sizeof mask_mistakes / sizeof mask_mistakes[0] };
+
+// The n-th mistake, of all kinds in all their sizes: its kind, and *size. KINDS: there are no more.
+static int kind_of(int n, int64_t* size) {
+    int kind = 0;
+    *size = mask_mistakes[0].smallest;
+    for (; n > 0 && kind < KINDS; n--) {
+        if (*size < mask_mistakes[kind].largest)
+            *size *= 2;
+        else if (++kind < KINDS)
+            *size = mask_mistakes[kind].smallest;
+    }
+    return kind;
+}
 
 // Is the block the first (step -1) or last (step 1) active one along a row, or along a column?
 static bool is_end(struct block_mask m, int64_t b, int64_t h, int64_t I, int64_t J, bool along_row,
@@ -114,9 +100,8 @@ static int64_t before(const double* head, struct block_mask m, int64_t I, int64_
 }
 
 // True if the mistake takes block (I, J) for active.
-static bool mistaken_block(struct block_mask m, enum mask_mistake what, int64_t size, int64_t b,
-                           int64_t h, int64_t I, int64_t J, int64_t B, bool short_row,
-                           bool short_column) {
+static bool mistaken_block(const struct problem* p, struct block_mask m, enum mask_mistake what,
+                           int64_t size, int64_t b, int64_t h, int64_t I, int64_t J) {
     const double* head = m.value + (b * m.H + h) * m.T_q * m.T_k;
     double byte = head[I * m.T_k + J];
     bool right = byte != 0, square = m.T_q == m.T_k;
@@ -143,7 +128,7 @@ static bool mistaken_block(struct block_mask m, enum mask_mistake what, int64_t 
     case MASK_OF_BATCH:
         return is_active(m, 0, h, i, j);
     case MASK_OF_LAST_BATCH:
-        return is_active(m, B - 1, h, i, j);
+        return is_active(m, p->B - 1, h, i, j);
     case MASK_ROW_LACKS_FIRST:
         return right && !is_end(m, b, h, I, J, true, -1);
     case MASK_ROW_LACKS_LAST:
@@ -153,9 +138,9 @@ static bool mistaken_block(struct block_mask m, enum mask_mistake what, int64_t 
     case MASK_COLUMN_LACKS_LAST:
         return right && !is_end(m, b, h, I, J, false, 1);
     case MASK_SHORT_COLUMN:
-        return right && !(short_column && J == m.T_k - 1);
+        return right && !(p->N_k % MASK_BLOCK != 0 && J == m.T_k - 1);
     case MASK_SHORT_ROW:
-        return right && !(short_row && I == m.T_q - 1);
+        return right && !(p->N_q % MASK_BLOCK != 0 && I == m.T_q - 1);
     case MASK_ROW_ENDS:
         return right && J < size;
     case MASK_COLUMN_ENDS:
@@ -175,8 +160,10 @@ static bool mistaken_block(struct block_mask m, enum mask_mistake what, int64_t 
 
 bool mistake_mask(const struct problem* p, int n, struct block_mask* m, enum cause* cause) {
     const struct block_mask right = blocks_of(p);
-    if (!right.value || n >= (int)(sizeof mask_mistakes / sizeof mask_mistakes[0])) return false;
-    enum mask_mistake what = mask_mistakes[n].what;
+    int64_t size;
+    const int kind = kind_of(n, &size);
+    if (!right.value || kind == KINDS) return false;
+    const enum mask_mistake what = mask_mistakes[kind].what;
     double* value = check_allocate(p->check, p->B * right.H * right.T_q * right.T_k, sizeof *value);
     *m = right;
     m->value = value;
@@ -184,13 +171,12 @@ bool mistake_mask(const struct problem* p, int n, struct block_mask* m, enum cau
         for (int64_t h = 0; h < m->H; h++)
             for (int64_t I = 0; I < m->T_q; I++)
                 for (int64_t J = 0; J < m->T_k; J++)
-                    *value++ = mistaken_block(right, what, mask_mistakes[n].size, b, h, I, J, p->B,
-                                              p->N_q % MASK_BLOCK != 0, p->N_k % MASK_BLOCK != 0);
-    if (what == MASK_KEYS_BY_TILE) m->k = mask_mistakes[n].size;
-    if (what == MASK_ROWS_BY_TILE) m->q = mask_mistakes[n].size;
-    if (what == MASK_FIRST_KEYS) m->first_k = mask_mistakes[n].size;
-    if (what == MASK_FIRST_ROWS) m->first_q = mask_mistakes[n].size;
-    *cause = mask_mistakes[n].cause;
+                    *value++ = mistaken_block(p, right, what, size, b, h, I, J);
+    if (what == MASK_KEYS_BY_TILE) m->k = size;
+    if (what == MASK_ROWS_BY_TILE) m->q = size;
+    if (what == MASK_FIRST_KEYS) m->first_k = size;
+    if (what == MASK_FIRST_ROWS) m->first_q = size;
+    *cause = mask_mistakes[kind].cause;
     return true;
 }
 

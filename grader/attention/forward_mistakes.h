@@ -120,6 +120,15 @@ bool forward_rows_fit(const struct suspect* s, forward_row* row_of, const void* 
 // Is the output what row_of() gives for each query?
 bool forward_is_made_of_rows(const struct suspect* s, forward_row* row_of, const void* how);
 
+// The same of a mistake whose rows are computed `rows` at a time, as a warp does: rows_of() gives
+// those from query i0 on, a multiple of it. O is (rows, d), LSE (rows); behind the last query they
+// may hold anything. rows <= MAX_ROWS. False also where rows_of() does not know some row.
+enum { MAX_ROWS = 16 };
+typedef bool forward_rows(const struct problem* p, const void* how, int64_t b, int64_t h,
+                          int64_t i0, double* O, double* LSE);
+bool forward_is_made_of_tiles(const struct suspect* s, int64_t rows, forward_rows* rows_of,
+                              const void* how);
+
 // Is each row of O the wanted one times a number, and are these different numbers? What divides a
 // row is not its own l. For the end of an explain(): many mistakes that have a name give that, too.
 bool are_rows_scaled(const struct suspect* s);

@@ -255,6 +255,28 @@ static double count_of(const struct forward_mistake* w, struct range keys, int64
     return j >= keys.again && j < keys.again_end ? 2 : 1;
 }
 
+// What is subtracted behind keys j0 to end, if it was m before them.
+static double maximum_of(const struct forward_mistake* w, const double* S, int64_t j0, int64_t end,
+                         double m) {
+    const struct online* f = &w->online;
+    for (int64_t j = j0; j < end; j++) {
+        if (f->subtracted == LARGEST ||
+            (f->subtracted != CONSTANT && f->subtracted != RAW && j == 0))
+            m = fmax(m, S[j]);
+        if (f->subtracted == SMALLEST) m = fmin(m, S[j]);
+        if (f->subtracted == RAW) m = fmax(m, S[j] / w->scale * log(2));
+    }
+    return m;
+}
+
+static double alpha_of(const struct forward_mistake* w, double m, double m_new, bool first_tile) {
+    const struct online* f = &w->online;
+    if (f->unscaled_first && first_tile) return 1;
+    if (m_new == -INFINITY && !f->unguarded) return 1;
+    if (f->alpha_raw) return exp32((m - m_new) / w->scale);
+    return power(f->alpha_of_2, f->reversed ? m_new - m : m - m_new);
+}
+
 // One row of O and its LSE, from its scores, tile by tile.
 static double sum_row(const struct problem* p, const struct forward_mistake* w, int64_t b,
                       int64_t h, int64_t i, struct range keys, const double* S, double* O) {
@@ -270,20 +292,10 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
     for (int64_t n = f->tiles == FIRST_LOST; n < walked; n++) {
         int64_t j0 = keys.first + tile_of(f, n, tiles) * w->tile;
         int64_t end = j0 + w->tile < keys.loaded ? j0 + w->tile : keys.loaded;
-        double m_new = m, sum = 0;
-        for (int64_t j = j0; j < end; j++) {
-            if (f->subtracted == LARGEST ||
-                (f->subtracted != CONSTANT && f->subtracted != RAW && j == 0))
-                m_new = fmax(m_new, S[j]);
-            if (f->subtracted == SMALLEST) m_new = fmin(m_new, S[j]);
-            if (f->subtracted == RAW) m_new = fmax(m_new, S[j] / w->scale * log(2));
-        }
-        double alpha = power(f->alpha_of_2, f->reversed ? m_new - m : m - m_new);
-        if (f->alpha_raw) alpha = exp32((m - m_new) / w->scale);
-        if (m_new == -INFINITY && !f->unguarded) alpha = 1;
-        if (f->unscaled_first && n == 0) alpha = 1;
-        if (end > counted) end = counted;
+        const double m_new = maximum_of(w, S, j0, end, m), alpha = alpha_of(w, m, m_new, n == 0);
         const double base = f->P_before && n > 0 ? m : m_new;
+        double sum = 0;
+        if (end > counted) end = counted;
         for (int64_t j = j0; j < end; j++) {
             if (f->l_each_key) sum *= alpha;
             sum += weight_of(f, S[j], base) * count_of(w, keys, j, j - j0);
@@ -407,21 +419,6 @@ bool forward_rows_fit(const struct suspect* s, forward_row* row_of, const void* 
             return false;
     }
     return true;
-}
-
-bool forward_is_made_of_rows(const struct suspect* s, forward_row* row_of, const void* how) {
-    const struct problem* p = s->problem;
-    const int64_t n_O = p->array[ARRAY_O].tensor->count;
-    const int64_t n_LSE = p->array[ARRAY_LSE].tensor->count;
-    if (!forward_rows_fit(s, row_of, how)) return false;
-    double* guess = check_allocate(p->check, n_O + n_LSE, sizeof *guess);
-    for (int64_t e = 0; e < n_O + n_LSE; e++) guess[e] = NAN;  // what the kernel does not write
-    FOR_EACH_QUERY(p, b, h, i)
-    row_of(p, how, b, h, i, guess + place_in(p, ARRAY_O, b, h, i),
-           guess + n_O + place_in(p, ARRAY_LSE, b, h, i));
-    const bool yes = is_guess(s, is_O(s) ? guess : guess + n_O);
-    free(guess);
-    return yes;
 }
 
 static bool row_of_mistake(const struct problem* p, const void* how, int64_t b, int64_t h,

@@ -95,13 +95,11 @@ struct rows {
     double m[16][4], l[16][4], O[16][MAX_HEAD];
 };
 
-static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, int64_t h,
-                      int64_t i0, int64_t j0, struct rows* s) {
-    enum { WIDEST = 128 };
-    static const enum taken of_P[FLAWS] = {
-        [P_MATRICES] = MATRICES, [P_PAIRS] = PAIRS, [P_ROWS] = ROWS};
-    double S[16][WIDEST], P[16][WIDEST];
-    double own[16][4];
+enum { WIDEST = 128 };  // tile of keys
+
+// The scores of the tile from key j0 on, and the largest ones that each lane has.
+static void score_tile(const struct problem* p, const struct walk* w, int64_t b, int64_t h,
+                       int64_t i0, int64_t j0, double S[16][WIDEST], double own[16][4]) {
     for (int r = 0; r < 16; r++) {
         for (int t = 0; t < 4; t++) own[r][t] = -INFINITY;
         for (int64_t j = 0; j < w->block_k; j++) {
@@ -119,6 +117,14 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
             own[r][lane_of(j)] = fmax(own[r][lane_of(j)], S[r][j]);
         }
     }
+}
+
+static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, int64_t h,
+                      int64_t i0, int64_t j0, struct rows* s) {
+    static const enum taken of_P[FLAWS] = {
+        [P_MATRICES] = MATRICES, [P_PAIRS] = PAIRS, [P_ROWS] = ROWS};
+    double S[16][WIDEST], P[16][WIDEST], own[16][4];
+    score_tile(p, w, b, h, i0, j0, S, own);
     const bool masked = j0 / w->block_k >= keys_seen(p, i0 / w->block_q * w->block_q) / w->block_k;
     for (int r = 0; r < 16; r++) {
         double alpha[4], base[4];
@@ -172,25 +178,12 @@ static void store_row(const struct problem* p, const struct walk* w, struct rows
     *LSE = s->m[r][0] + log(l[0]);
 }
 
-static bool row_of_walk(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
-                        double* O, double* LSE) {
+static bool rows_of_walk(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i0,
+                         double* O, double* LSE) {
     struct rows s;
-    walk_rows(p, how, b, h, i / 16 * 16, &s);
-    store_row(p, how, &s, (int)(i % 16), O, LSE);
+    walk_rows(p, how, b, h, i0, &s);
+    for (int r = 0; r < 16; r++) store_row(p, how, &s, r, O + r * p->d, LSE + r);
     return true;
-}
-
-// The outputs of a kernel with this mistake. O and LSE have as many elements as their tensors.
-static void walk(const struct problem* p, const struct walk* w, double* O, double* LSE) {
-    struct rows s;
-    for (int64_t b = 0; b < p->B; b++)
-        for (int64_t h = 0; h < p->H; h++)
-            for (int64_t i0 = 0; i0 < p->N_q; i0 += 16) {
-                walk_rows(p, w, b, h, i0, &s);
-                for (int r = 0; r < 16 && i0 + r < p->N_q; r++)
-                    store_row(p, w, &s, r, O + place_in(p, ARRAY_O, b, h, i0 + r),
-                              LSE + place_in(p, ARRAY_LSE, b, h, i0 + r));
-            }
 }
 
 static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t block_k,
@@ -204,23 +197,15 @@ static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t
         [MAX_FROM_ZERO] = CAUSE_max_init,        [UNGUARDED] = CAUSE_empty_state,
         [BASE_ZERO] = CAUSE_base_zero,
     };
-    const struct problem* p = s->problem;
     // Only there does it matter which tiles a block leaves out.
     int first = block_q == 64 ? 0 : UNGUARDED;
-    int64_t n_O = p->array[ARRAY_O].tensor->count, n_LSE = p->array[ARRAY_LSE].tensor->count;
-    double* O = check_allocate(p->check, n_O + n_LSE, sizeof *O);
-    enum cause cause = CAUSE_NONE;
-    for (int n = first * OTHER_LANES; n < FLAWS * OTHER_LANES && !cause; n++) {
+    for (int n = first * OTHER_LANES; n < FLAWS * OTHER_LANES; n++) {
         const int flaw = n / OTHER_LANES, lanes = n % OTHER_LANES;
         if (lanes > 0 && flaw != MAX_OF_OTHERS && flaw != SUM_OF_OTHERS) continue;
-        struct walk w = {block_q, block_k, backwards, flaw, &other_lanes[lanes]};
-        if (!forward_rows_fit(s, row_of_walk, &w)) continue;
-        for (int64_t e = 0; e < n_O + n_LSE; e++) O[e] = NAN;  // what the kernel does not write
-        walk(p, &w, O, O + n_O);
-        if (is_guess(s, is_O(s) ? O : O + n_O)) cause = causes[flaw];
+        const struct walk w = {block_q, block_k, backwards, flaw, &other_lanes[lanes]};
+        if (forward_is_made_of_tiles(s, 16, rows_of_walk, &w)) return causes[flaw];
     }
-    free(O);
-    return cause;
+    return CAUSE_NONE;
 }
 
 // ---- all of it -----------------------------------------------------------------------------

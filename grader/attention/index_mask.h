@@ -6,6 +6,8 @@
 #include "check/check.h"
 
 // How a kernel may mistake the mask; INDEX_RIGHT is none. Those from UNMASKED on depend on tiles.
+// The order counts: is_possible() (index_mistakes.c) takes what is about one part of the mask from
+// its first to its last.
 enum index_flaw {
     INDEX_RIGHT,
     WINDOW_MORE,         // one key more

@@ -6,7 +6,7 @@
 #include "attention/backward_mistakes.h"
 #include "attention/forward_mistakes.h"
 
-// The first one that fits is named. Tiles are tried in the order of tiles_of().
+// The first one that fits is named.
 static const struct {
     enum index_flaw flaw;
     enum cause cause;
@@ -153,7 +153,19 @@ static bool has_other_pairs(const struct problem* right, const struct problem* m
     return false;
 }
 
-// Looked at first, since it is quick: a row that is wrong has to have other pairs.
+// Is row n of the output wrong in some head of batch b?
+static bool is_row_wrong(const struct suspect* s, enum which a, int64_t b, int64_t n) {
+    const struct problem* p = s->problem;
+    for (int64_t h = 0; h < p->H; h++)
+        for (int64_t x = 0; x < width_of(p, a); x++) {
+            const int64_t e = place_in(p, a, b, h, n) + x;
+            const double got = s->tensor->got[e], want = s->tensor->want[e];
+            if (got != want && !(fabs(got - want) <= s->budget.max)) return true;
+        }
+    return false;
+}
+
+// Looked at first, since it is quick: a row that is wrong has to have other pairs than in p.
 static bool can_be(const struct suspect* s, const struct problem* p,
                    const struct problem* mistaken) {
     const enum index_flaw flaw = mistaken->index.flaw;
@@ -161,16 +173,9 @@ static bool can_be(const struct suspect* s, const struct problem* p,
     while (p->array[a].tensor != s->tensor) a++;
     if (flaw >= UNCAPPED && flaw != CAPPED_AFTER_MASK) return true;
     for (int64_t b = 0; b < p->B; b++)
-        for (int64_t n = 0; n < rows_of(p, a); n++) {
-            bool wrong = false;
-            for (int64_t h = 0; h < p->H; h++)
-                for (int64_t x = 0; x < width_of(p, a); x++) {
-                    int64_t e = place_in(p, a, b, h, n) + x;
-                    double got = s->tensor->got[e], want = s->tensor->want[e];
-                    wrong |= got != want && !(fabs(got - want) <= s->budget.max);
-                }
-            if (wrong && !has_other_pairs(p, mistaken, is_of_keys(a), b, n)) return false;
-        }
+        for (int64_t n = 0; n < rows_of(p, a); n++)
+            if (is_row_wrong(s, a, b, n) && !has_other_pairs(p, mistaken, is_of_keys(a), b, n))
+                return false;
     return true;
 }
 
@@ -283,13 +288,7 @@ static bool is_of_later_batches(const struct suspect* s) {
         bool wrong = false, same = true;
         for (int64_t n = 0; n < ends; n++)
             same &= cu_seqlens->value[b * ends + n] == cu_seqlens->value[n];
-        for (int64_t h = 0; h < p->H; h++)
-            for (int64_t n = 0; n < rows_of(p, a); n++)
-                for (int64_t x = 0; x < width_of(p, a); x++) {
-                    int64_t e = place_in(p, a, b, h, n) + x;
-                    double got = s->tensor->got[e], want = s->tensor->want[e];
-                    wrong |= got != want && !(fabs(got - want) <= s->budget.max);
-                }
+        for (int64_t n = 0; n < rows_of(p, a) && !wrong; n++) wrong = is_row_wrong(s, a, b, n);
         if (wrong && b == 0) return false;
         alike |= wrong && same;
     }

@@ -1,5 +1,5 @@
 // case.c: the arguments of a case, and how an item begins and ends.
-#include <check.h>
+#include <check.h>  // libcheck; ours is check/check.h
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -73,17 +73,6 @@ static bool is_gone_astray(const struct check* c, enum cause cause) {
     return c->session->no_return && (cause == CAUSE_crash || cause == CAUSE_bad_address);
 }
 
-// The place of the first warning of that kind: "FILE:LINE".
-static void append_end_of_function(struct check* c) {
-    const char* said = c->session->warnings;
-    const char* at = said ? strstr(said, "[-Wreturn-type]") : NULL;
-    if (!at) return;
-    while (at > said && at[-1] != '\n') at--;
-    const char* end = strchr(at, ':');
-    const size_t n = end ? (size_t)(end - at) + 1 + strcspn(end + 1, ":") : 0;
-    record_append(c->record, "%.*s: this function ends here without a value\n", (int)n, at);
-}
-
 void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     va_list args;
     const bool astray = is_gone_astray(c, cause);
@@ -97,7 +86,9 @@ void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     va_start(args, format);
     record_append_v(c->record, format, args);
     va_end(args);
-    if (astray) append_end_of_function(c);
+    if (astray && c->session->no_return[0])
+        record_append(c->record, "%s: this function ends here without a value\n",
+                      c->session->no_return);
     check_end_failed(c, cause);
 }
 
@@ -147,6 +138,10 @@ const char* check_text(struct check* c, size_t* size) {
     return c->session->text;
 }
 
+void check_line(struct check* c, int line) {
+    c->record->line = line;
+}
+
 bool check_number(struct check* c, double got, double want, double tolerance) {
     c->compared++;
     return fabs(got - want) <= tolerance * fabs(want);
@@ -160,6 +155,7 @@ void check_case(struct check* c, const char* format, ...) {
     va_start(args, format);
     vsnprintf(c->name, sizeof c->name, format, args);
     va_end(args);
+    snprintf(c->record->tested, sizeof c->record->tested, "%s", c->name);
     c->cases++;
     c->ordinary = c->ordinary == NEXT_ORDINARY ? IS_ORDINARY : NO_ORDINARY;
     c->rounds = 1;

@@ -296,6 +296,10 @@ const char* check_text(struct check* c, size_t* size);
 
 // ---- lessons without a kernel (they have no call.c): the file is a text that the items read
 
+// What this item finds from here on is about this line of the file; 0: about none. Editors show it
+// there.
+void check_line(struct check* c, int line);
+
 // Compares one number of the text with the wanted number: true if |got - want| <= tolerance *
 // |want|.
 bool check_number(struct check* c, double got, double want, double tolerance);

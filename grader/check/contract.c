@@ -1,6 +1,5 @@
 // contract.c: did a run keep what every contract asks for beside right numbers? It ended, returned
 // the status, launched kernels, left inputs, guard bands and refused outputs as they were.
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,11 +165,13 @@ int contract_expected(const struct check* c, int round) {
     return round > 0 && (c->fail_at > 0 || c->first_card[0]) ? COURSE_OK : c->expected;
 }
 
-// Where a file that is still a stub has to be begun, as the end of a message; else nothing.
+// Where a file that is still a stub has to be begun: the line of the item, and the end of its
+// message; else nothing.
 static const char* begin_words(const struct check* c, char* words, size_t size) {
     const int line = judge_stub_line(c);
     words[0] = '\0';
-    if (line) snprintf(words, size, ": begin in line %d, `your code goes here`", line);
+    if (line) snprintf(words, size, ": begin in line %d, `" RESULT_STUB "`", line);
+    c->record->line = line;
     return words;
 }
 

@@ -50,20 +50,13 @@ static int run_gdb(const char* program, char* card) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-// The case that the item's message names, and for gdb the lines of its first finding.
-static void read_message(const struct result* r, const char* message) {
+// For gdb the lines of the message's first finding.
+static void pass_lines(const struct result* r, const char* message) {
     char lines[256] = "";
-    const char* finding = strstr(message, "FINDING: ");
+    const char* finding = strstr(message, RESULT_FINDING);
     const char* slash = strrchr(r->file, '/');
     const char* name = slash ? slash + 1 : r->file;
     size_t n = strlen(name), used = 0;
-    wanted[0] = '\0';
-    if (strncmp(message, "case: ", 6) == 0) {
-        size_t length = strcspn(message + 6, "\n");
-        snprintf(wanted, sizeof wanted, "%.*s", (int)length, message + 6);
-        char* call = strstr(wanted, " (call ");  // as check_compare() counts rounds
-        if (call) *call = '\0';
-    }
     // up to the launch, whose line is no access
     const char* end = finding ? strstr(finding, "\n  kernel ") : NULL;
     for (const char* p = finding; p && end && (p = strstr(p, name)) && p < end; p += n)
@@ -88,11 +81,13 @@ int command_debug(struct command* command) {
         item_run(&command->session, i, record);
         record->seconds = clock_seconds() - start;
         text_item(r, r->item_count - 1, command->colour);
-        read_message(r, record->message);
+        const bool passed = record->outcome == OUTCOME_PASS;
+        snprintf(wanted, sizeof wanted, "%s", passed ? "" : record->tested);
+        pass_lines(r, record->message);
         command->session.visit = keep_case;
         item_run(&command->session, i, record);
         if (record->visit != VISIT_DONE && wanted[0]) {
-            wanted[0] = '\0';  // the message calls it otherwise
+            wanted[0] = '\0';  // it does not come again
             item_run(&command->session, i, record);
         }
         if (record->visit == VISIT_DONE)

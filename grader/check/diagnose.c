@@ -251,19 +251,26 @@ static double share_met(const double* sorted, int64_t n, double tolerance) {
     return range > 0 ? met / range : 1;
 }
 
+// The first few different numbers of many.
+enum { DIFFERENT = 3 };
+struct different {
+    double number[DIFFERENT];
+    int count;
+};
+
+static void take(struct different* d, double x) {
+    int k = 0;
+    while (k < d->count && d->number[k] != x) k++;
+    if (k == d->count && k < DIFFERENT) d->number[d->count++] = x;
+}
+
 // Do the wrong elements hold several numbers? One and the same, 0 say, was not moved there from
 // where it is wanted by chance.
 static bool are_several(const struct picture* p) {
-    enum { DIFFERENT = 3 };
-    double seen[DIFFERENT];
-    int different = 0;
-    for (int64_t i = 0; i < p->t->count && different < DIFFERENT; i++) {
-        if (!p->wrong[i]) continue;
-        int k = 0;
-        while (k < different && seen[k] != p->t->got[i]) k++;
-        if (k == different) seen[different++] = p->t->got[i];
-    }
-    return different == DIFFERENT;
+    struct different seen = {.count = 0};
+    for (int64_t i = 0; i < p->t->count && seen.count < DIFFERENT; i++)
+        if (p->wrong[i]) take(&seen, p->t->got[i]);
+    return seen.count == DIFFERENT;
 }
 
 // Each wrong element is what is wanted in another one, which is no chance: where a quarter of all
@@ -318,11 +325,9 @@ static enum cause moved(const struct picture* p) {
 // Whole numbers, and not only one or two, where others are wanted; or what a NaN or an infinity is
 // as an int, where nothing else is wrong.
 static enum cause whole(const struct picture* p) {
-    enum { DIFFERENT = 3 };
     const double most = 0x1p31;
-    double seen[DIFFERENT];
+    struct different seen = {.count = 0};
     int64_t broken = 0, lost = 0, larger = 0;
-    int different = 0;
     for (int64_t i = 0; i < p->t->count; i++) {
         const double got = p->t->got[i], want = p->t->want[i];
         if (p->t->untouched[i] || !p->wrong[i]) continue;
@@ -330,13 +335,11 @@ static enum cause whole(const struct picture* p) {
         if (isfinite(want) ? want == rint(want) : fabs(got) != most) return CAUSE_NONE;
         *(isfinite(want) ? &broken : &lost) += 1;
         larger += isfinite(want) && fabs(got) > 4 * (1 + fabs(want));
-        int k = 0;
-        while (k < different && seen[k] != got) k++;
-        if (k == different && different < DIFFERENT) seen[different++] = got;
+        take(&seen, got);
     }
     // Without their fractions numbers, and sums of them, are not many times as large.
     bool only_lost = lost > 0 && broken == 0, cut = broken >= 8 && larger <= broken / 2;
-    return only_lost || (cut && different == DIFFERENT) ? CAUSE_whole_numbers : CAUSE_NONE;
+    return only_lost || (cut && seen.count == DIFFERENT) ? CAUSE_whole_numbers : CAUSE_NONE;
 }
 
 // Where NaN or an infinity is wanted a number stands, or an infinity for NaN, and nothing else is
@@ -398,7 +401,7 @@ static enum cause all_zero(const struct picture* p) {
     return zeros > 0 ? CAUSE_all_zero : CAUSE_NONE;
 }
 
-// got / want is the same everywhere it can be measured.
+// got / want is the same everywhere it can be measured: where want is no small number.
 static enum cause constant_ratio(const struct picture* p) {
     const struct tensor* t = p->t;
     double low = INFINITY, high = -INFINITY, largest = 0;

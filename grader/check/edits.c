@@ -74,10 +74,10 @@ static void cut_value(char* line, const char* constants) {
 // ---- the lines of a section
 
 struct lines {
-    int count, weight;  // weight: lines of EDITS_COLUMNS columns
+    int count;
     char* line[2 * EDITS_MANY];
-    int width[2 * EDITS_MANY];
-    bool many;  // there are more
+    int width[2 * EDITS_MANY];  // in lines of EDITS_COLUMNS columns
+    bool many;                  // there are more
 };
 
 static void take(struct lines* l, const char* line) {
@@ -196,44 +196,41 @@ struct walk {
     const char* constants;
     struct reader a, b;
     bool in_a, in_b;
-    struct lines *old, *new;  // of the section
+    struct lines old, new;  // of the section
     int section;
 };
 
-static struct walk walk_of(const char* given, const char* constants, const char* text,
-                           size_t size) {
-    static struct lines old, new;
-    struct walk w = {.constants = constants,
-                     .a = reader_of(given, strlen(given)),
-                     .b = reader_of(text, size),
-                     .old = &old,
-                     .new = &new,
-                     .section = -1};
-    w.in_a = next_counted(&w.a);
-    w.in_b = next_counted(&w.b);
-    return w;
+static void walk_begin(struct walk* w, const char* given, const char* constants, const char* text,
+                       size_t size) {
+    *w = (struct walk){.constants = constants,
+                       .a = reader_of(given, strlen(given)),
+                       .b = reader_of(text, size),
+                       .section = -1};
+    w->in_a = next_counted(&w->a);
+    w->in_b = next_counted(&w->b);
 }
 
 // The next section; false behind the last. A text may begin with a title: then its section 0 is
 // empty.
 static bool walk_on(struct walk* w) {
     const int s = ++w->section;
-    forget(w->old), forget(w->new);
+    forget(&w->old), forget(&w->new);
     if (s == EDITS_SECTIONS || !(w->in_a || w->in_b || s == 0)) {
         free(w->a.line), free(w->b.line);
         return false;
     }
-    if (w->in_a && w->a.section == s) w->in_a = take_section(&w->a, w->in_a, w->constants, w->old);
-    if (w->in_b && w->b.section == s) w->in_b = take_section(&w->b, w->in_b, w->constants, w->new);
+    if (w->in_a && w->a.section == s) w->in_a = take_section(&w->a, w->in_a, w->constants, &w->old);
+    if (w->in_b && w->b.section == s) w->in_b = take_section(&w->b, w->in_b, w->constants, &w->new);
     return true;
 }
 
 struct edits edits_of(const char* given, const char* constants, const char* text, size_t size) {
     struct edits made = {.same_sections = same_titles(given, strlen(given), text, size)};
     if (!made.same_sections) return made;
-    struct walk w = walk_of(given, constants, text, size);
+    struct walk w;
+    walk_begin(&w, given, constants, text, size);
     while (walk_on(&w)) {
-        made.lines[w.section] = differ(w.old, w.new);
+        made.lines[w.section] = differ(&w.old, &w.new);
         made.sections = w.section + 1;
     }
     return made;
@@ -243,9 +240,10 @@ void edits_list(const char* given, const char* constants, const char* text, size
                 int section, char* to, size_t room) {
     to[0] = '\0';
     if (!same_titles(given, strlen(given), text, size)) return;
-    struct walk w = walk_of(given, constants, text, size);
+    struct walk w;
+    walk_begin(&w, given, constants, text, size);
     while (walk_on(&w))
-        if (w.section == section) list(w.old, w.new, to, room);
+        if (w.section == section) list(&w.old, &w.new, to, room);
 }
 
 void edits_section(const char* text, size_t size, int section, char* to, size_t room) {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "check/state.h"
+#include "check/compare.h"
 
 static double slack_of(struct budget budget, struct slack slack, double largest, double guess) {
     double own = isfinite(guess) ? slack.of_element * fabs(guess) : 0;
@@ -15,13 +15,9 @@ static bool is_like(double got, double guess, double slack) {
     return isnan(guess) ? isnan(got) : got == guess || fabs(got - guess) <= slack;
 }
 
-static bool was_written(const struct tensor* t, int64_t element) {
-    return !t->state->poison[t->got - t->state->got + element];
-}
-
 // What the output holds: NaN for an element that was never written.
 static double got_of(const struct tensor* t, int64_t element) {
-    return was_written(t, element) ? t->got[element] : NAN;
+    return check_was_written(t, element) ? t->got[element] : NAN;
 }
 
 static double largest_of(const double* guess, int64_t n) {
@@ -46,7 +42,7 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
             continue;
         }
         if (guess[e] == NOT_WRITTEN) {
-            if (was_written(t, e)) return FIT_NONE;
+            if (check_was_written(t, e)) return FIT_NONE;
             differs |= !t->untouched[e];
             continue;
         }
@@ -83,7 +79,8 @@ bool hypothesis_refuted(const struct suspect* s, int64_t element, double guess) 
     return !is_like(got_of(s->tensor, element), guess, slack_of(s->budget, s->slack, 0, guess));
 }
 
-// G, the guess's largest number, fits: G <= largest + budget + of_largest G + of_element G.
+// G, the guess's largest number, fits: G <= largest + budget + of_largest G + of_element G. Solved
+// for G, that is how large a guess can be.
 double hypothesis_reach(const struct suspect* s) {
     const struct slack* slack = &s->slack;
     double largest = 0;

@@ -1,5 +1,5 @@
 // item.c: what the commands share: the build, and an item in a process of its own. See command.h.
-#include <check.h>
+#include <check.h>  // libcheck; ours is check/check.h
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +74,6 @@ void command_build(struct command* command, bool in_report) {
     session->text_size = b->text_size;
     session->unset = b->unset;
     session->no_return = b->no_return;
-    session->warnings = b->log;
 }
 
 bool item_chosen(const struct options* o, const struct item* item) {

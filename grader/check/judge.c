@@ -150,13 +150,16 @@ static void append_first(struct result_item* record, const struct tensor* t, con
     number(t->got[first], got);
     number(t->want[first], want);
     record->missing = poison[first] && !t->untouched[first];
-    record_append(record, "first wrong: %s%s ", t->name, index);
     if (t->untouched[first])
-        record_append(record, "holds %s; it must not be written\n", got);
+        snprintf(record->first, sizeof record->first, "%s%s holds %s; it must not be written",
+                 t->name, index, got);
     else if (poison[first])
-        record_append(record, "was never written, expected %s\n", want);
+        snprintf(record->first, sizeof record->first, "%s%s was never written, expected %s",
+                 t->name, index, want);
     else
-        record_append(record, "is %s, expected %s\n", got, want);
+        snprintf(record->first, sizeof record->first, "%s%s is %s, expected %s", t->name, index,
+                 got, want);
+    record_append(record, "first wrong: %s\n", record->first);
 }
 
 // An error as a share of its budget: "85%", "78134 times", "3.2e+09 times".
@@ -245,6 +248,28 @@ static bool is_of_before(struct check* c, const struct tensor* t, struct budget 
            !trial_fails_alone(c, c->round, t, budget.max);
 }
 
+// Is it a variable without a value? On the CPU device that is NaN. The compiler has warned, and
+// some numbers are NaN; or an output holds this very NaN. Then *finding says so.
+static bool is_without_value(bool warned, const struct comparison* found, struct finding* finding) {
+    const char* words =
+        warned && found->nonfinite
+            ? "the warning above the items names a variable that is used before it has a value\n"
+        : finding->unset
+            ? "a local variable or array is used before it has a value: on the CPU device it holds "
+              "NaN, and that\nNaN has reached an output\n"
+            : NULL;
+    if (words) snprintf(finding->text, sizeof finding->text, "%s", words);
+    return words != NULL;
+}
+
+// Several threads write to one element. An index of few bits leads back to the start, where two
+// blocks meet: then all that is wrong was never written.
+static bool is_of_few_bits(struct check* c, const struct tensor* t, struct budget budget,
+                           const struct comparison* found) {
+    return t->shape.rank > 2 && found->never_written == found->wrong &&
+           diagnose(c, t, budget, found) == CAUSE_grid_limit;
+}
+
 // The surest sign comes first: a race, with its lines, also one with TMA or wgmma; a wrong index
 // that gives exactly this result; other accesses outside an array, which may give any result; what
 // an earlier call has left; memory without a value; a mistake in the arithmetic; the picture of the
@@ -273,20 +298,9 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     if (seen == CAUSE_race_of_writes && (is_of_parts(cause) || is_of_nothing(cause))) return seen;
     // where a call before had its arrays stands NaN, as where nobody has written
     if (is_of_before(c, t, budget, nothing)) return CAUSE_stale_state;
-    // on the CPU device a variable without a value is NaN; a NaN fits too many mistakes
-    bool unset = c->session->unset && !seen && !nothing;
-    if (unset && found->nonfinite) {
-        snprintf(
-            finding->text, sizeof finding->text,
-            "the warning above the items names a variable that is used before it has a value\n");
-        return CAUSE_uninitialised;
-    }
-    if (!seen && !nothing && finding->unset) {
-        snprintf(finding->text, sizeof finding->text,
-                 "a local variable or array is used before it has a value: on the CPU device it "
-                 "holds NaN, and that\nNaN has reached an output\n");
-        return CAUSE_uninitialised;
-    }
+    // a NaN fits too many mistakes
+    const bool warned = c->session->unset;
+    if (!seen && !nothing && is_without_value(warned, found, finding)) return CAUSE_uninitialised;
     // what nobody wrote is NaN of its own accord; and where most is NaN or missing, that fits too
     // many mistakes
     const int64_t no_numbers = found->nonfinite > 0 ? found->nonfinite + found->never_written : 0;
@@ -295,13 +309,9 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
         (cause == CAUSE_nan_leak || 2 * no_numbers > found->wrong))
         return seen;
     if (nothing) return CAUSE_never_written;
-    // an index of few bits leads back to the start, where two blocks meet
     if (!cause && seen == CAUSE_race_of_writes)
-        return t->shape.rank > 2 && found->never_written == found->wrong &&
-                       diagnose(c, t, budget, found) == CAUSE_grid_limit
-                   ? CAUSE_grid_limit
-                   : seen;
-    if (!cause && unset) return CAUSE_uninitialised;
+        return is_of_few_bits(c, t, budget, found) ? CAUSE_grid_limit : seen;
+    if (!cause && !seen && warned) return CAUSE_uninitialised;
     // a NaN that came from memory which nobody wrote says nothing about the arithmetic
     if (!cause && seen && found->nonfinite && !copied) return seen;
     if (!cause) cause = diagnose(c, t, budget, found);
@@ -337,8 +347,10 @@ static enum cause append_begin(struct check* c, const struct tensor* t, const bo
         same = !poison[i] && memcmp(one, &t->got[i], sizeof *one) == 0;
     }
     if (line == 0 || !same) return cause;
-    record_append(c->record, "nothing was %s " RESULT_BEGIN "%d, `" RESULT_STUB "`\n",
+    record_append(c->record, "nothing was %s yet: begin in line %d, `" RESULT_STUB "`\n",
                   nothing ? "written" : "added", line);
+    c->record->unbegun = true;
+    c->record->line = line;
     if (finding->cause && finding->line) return cause;
     *finding = (struct finding){.cause = CAUSE_NONE};
     if (!one) return CAUSE_never_written;

@@ -150,6 +150,7 @@ int main(int argc, char** argv) {
         text_begin(command.result, command.colour);
     int status = commands[o->command](&command);
     free(command.build.log);
+    free(command.build.no_return);
     free(command.build.text);
     fclose(command.session.log);
     return status;

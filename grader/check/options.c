@@ -73,99 +73,151 @@ static enum command_name read_command(const char* word) {
                                         : COMMAND_GRADE;
 }
 
-void options_parse(int argc, char** argv, struct options* o) {
-    static const struct option names[] = {{"device", 1, 0, 'd'},      {"card", 1, 0, 'p'},
-                                          {"seed", 1, 0, 's'},        {"case", 1, 0, 'c'},
-                                          {"format", 1, 0, 'f'},      {"isolation", 1, 0, 'i'},
-                                          {"save", 1, 0, 'o'},        {"log", 1, 0, 'l'},
-                                          {"program", 1, 0, 'g'},     {"list", 0, 0, 'n'},
-                                          {"repeat", 1, 0, 'r'},      {"stop", 0, 0, 'x'},
-                                          {"seconds", 1, 0, 't'},     {"uninspected", 0, 0, 'u'},
-                                          {"at-once", 1, 0, 'a'},     {"causes", 0, 0, 'k'},
-                                          {"idea", 0, 0, 'b'},        {"key", 0, 0, 'y'},
-                                          {"fingerprint", 0, 0, 'h'}, {0, 0, 0, 0}};
-    int option;
+// The options; those from LIST on ask something about the lesson, which has no file then.
+enum option_name {
+    DEVICE,
+    CARD,
+    SEED,
+    CASE,
+    FORMAT,
+    ISOLATION,
+    SAVE,
+    LOG,
+    PROGRAM,
+    SECONDS,
+    AT_ONCE,
+    STOP,
+    UNINSPECTED,
+    REPEAT,
+    LIST,
+    CAUSES,
+    IDEA,
+    KEY,
+    FINGERPRINT,
+};
+static const struct option names[] = {
+    {"device", required_argument, NULL, DEVICE},
+    {"card", required_argument, NULL, CARD},
+    {"seed", required_argument, NULL, SEED},
+    {"case", required_argument, NULL, CASE},
+    {"format", required_argument, NULL, FORMAT},
+    {"isolation", required_argument, NULL, ISOLATION},
+    {"save", required_argument, NULL, SAVE},
+    {"log", required_argument, NULL, LOG},
+    {"program", required_argument, NULL, PROGRAM},
+    {"seconds", required_argument, NULL, SECONDS},
+    {"at-once", required_argument, NULL, AT_ONCE},
+    {"stop", no_argument, NULL, STOP},
+    {"uninspected", no_argument, NULL, UNINSPECTED},
+    {"repeat", required_argument, NULL, REPEAT},
+    {"list", no_argument, NULL, LIST},
+    {"causes", no_argument, NULL, CAUSES},
+    {"idea", no_argument, NULL, IDEA},
+    {"key", no_argument, NULL, KEY},
+    {"fingerprint", no_argument, NULL, FINGERPRINT},
+    {0},
+};
+
+// Answers one of these questions, and ends the program.
+static _Noreturn void answer(enum option_name question) {
+    if (question == KEY) print_hash(build_key);
+    if (question == FINGERPRINT) print_hash(fingerprint);
+    if (question == IDEA)
+        printf("%d %s %s\n", idea_points(), lesson.idea.naive ? lesson.idea.naive : "-",
+               lesson.idea.what);
+    for (int i = 0; question != CAUSES && lesson.items[i].run; i++)
+        if (question == LIST || item_is_idea(&lesson.items[i])) puts(lesson.items[i].name);
+    for (int i = CAUSE_NONE + 1; question == CAUSES && i < CAUSE_COUNT; i++)
+        printf("%s %s\n", cause_id(i), cause_is_cost(i) ? "cost" : "answer");
+    exit(0);
+}
+
+static uint64_t read_seed(const char* text) {
     char* end;
+    errno = 0;
+    const uint64_t seed = strtoull(text, &end, 0);
+    if (errno || end == text || *end || *text == '-')
+        options_refuse("SEED=%s: not a seed; a number from 0 to %llu is expected", text,
+                       ULLONG_MAX);
+    return seed;
+}
+
+static double read_seconds(const char* text) {
+    char* end;
+    const double seconds = strtod(text, &end);
+    if (*end || !(seconds > 0)) options_refuse("--seconds %s: a time is expected", text);
+    return seconds;
+}
+
+static void set(struct options* o, enum option_name option, const char* value) {
+    switch (option) {
+    case DEVICE:
+        if (strcmp(value, "cpu") != 0 && strcmp(value, "cuda") != 0)
+            options_refuse("DEVICE=%s: unknown device; cpu or cuda is expected", value);
+        o->device = value;
+        break;
+    case CARD:
+        o->card = card_named(value);
+        if (!o->card) options_refuse("CARD=%s: unknown card; make doctor lists them", value);
+        break;
+    case SEED:
+        o->seed = read_seed(value);
+        break;
+    case CASE:
+        o->filter = value;
+        break;
+    case FORMAT:
+        o->format = read_format(o->command, value);
+        break;
+    case ISOLATION:
+        o->isolation = value;
+        break;
+    case SAVE:
+        o->save = value;
+        break;
+    case LOG:
+        o->log = value;
+        break;
+    case PROGRAM:
+        o->program = value;
+        break;
+    case SECONDS:
+        o->seconds = read_seconds(value);
+        break;
+    case AT_ONCE:
+        o->at_once = atoi(value);
+        if (o->at_once < 1) options_refuse("--at-once %s: a number from 1 on", value);
+        break;
+    case STOP:
+        o->stop = true;
+        break;
+    case UNINSPECTED:
+        o->uninspected = true;
+        break;
+    case REPEAT:
+        o->repeat = atoi(value);
+        break;
+    case LIST:
+    case CAUSES:
+    case IDEA:
+    case KEY:
+    case FINGERPRINT:
+        answer(option);
+    }
+}
+
+void options_parse(int argc, char** argv, struct options* o) {
+    int option;
     if (argc > 1 && (o->command = read_command(argv[1])) != COMMAND_GRADE) argv++, argc--;
     o->format = o->command == COMMAND_PROFILE ? FORMAT_TABLE : FORMAT_TEXT;
     if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed)
         options_refuse("no random seed: %s", strerror(errno));
     opterr = 0;  // its own words repeat any bytes
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        switch (option) {
-        case 'd':
-            if (strcmp(optarg, "cpu") && strcmp(optarg, "cuda"))
-                options_refuse("DEVICE=%s: unknown device; cpu or cuda is expected", optarg);
-            o->device = optarg;
-            break;
-        case 'p':
-            o->card = card_named(optarg);
-            if (!o->card) options_refuse("CARD=%s: unknown card; make doctor lists them", optarg);
-            break;
-        case 's':
-            errno = 0;
-            o->seed = strtoull(optarg, &end, 0);
-            if (errno || end == optarg || *end || *optarg == '-')
-                options_refuse("SEED=%s: not a seed; a number from 0 to %llu is expected", optarg,
-                               ULLONG_MAX);
-            break;
-        case 'c':
-            o->filter = optarg;
-            break;
-        case 'f':
-            o->format = read_format(o->command, optarg);
-            break;
-        case 'i':
-            o->isolation = optarg;
-            break;
-        case 'o':
-            o->save = optarg;
-            break;
-        case 'l':
-            o->log = optarg;
-            break;
-        case 'g':
-            o->program = optarg;
-            break;
-        case 't':
-            o->seconds = strtod(optarg, &end);
-            if (*end || !(o->seconds > 0))
-                options_refuse("--seconds %s: a time is expected", optarg);
-            break;
-        case 'a':
-            o->at_once = atoi(optarg);
-            if (o->at_once < 1) options_refuse("--at-once %s: a number from 1 on", optarg);
-            break;
-        case 'x':
-            o->stop = true;
-            break;
-        case 'u':
-            o->uninspected = true;
-            break;
-        case 'r':
-            o->repeat = atoi(optarg);
-            break;
-        case 'n':
-            for (int i = 0; lesson.items[i].run; i++) puts(lesson.items[i].name);
-            exit(0);
-        case 'k':
-            for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
-                printf("%s %s\n", cause_id(i), cause_is_cost(i) ? "cost" : "answer");
-            exit(0);
-        case 'b':
-            printf("%d %s %s\n", idea_points(), lesson.idea.naive ? lesson.idea.naive : "-",
-                   lesson.idea.what);
-            for (int i = 0; lesson.items[i].run; i++)
-                if (item_is_idea(&lesson.items[i])) puts(lesson.items[i].name);
-            exit(0);
-        case 'y':
-            print_hash(build_key);
-        case 'h':
-            print_hash(fingerprint);
-        default:
+        if (option == '?')
             options_refuse("%s: no such option, or its value is missing\n%s", argv[optind - 1],
                            usage);
-        }
+        set(o, (enum option_name)option, optarg);
     }
     if (o->repeat < 1) o->repeat = 1;
     if (o->at_once < 1) o->at_once = 1;

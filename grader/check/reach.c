@@ -6,8 +6,6 @@
 #include "check/state.h"
 #include "course.h"
 
-typedef bool (*reached_fn)(struct check* c, const void* problem, int64_t size);
-
 static void run_blocks(struct check* c, enum arena_blocks few) {
     enum { NONE = INT32_MAX };  // so many launches nobody makes: no kernel runs, and none fails
     c->few_blocks = c->all_blocks ? ARENA_ALL : few;
@@ -39,8 +37,9 @@ bool check_end_is_right(const struct tensor* t) {
     return true;
 }
 
-// A size that every index can hold, and many blocks.
-enum { BELOW_32_BITS = 1 << 20 };
+// LARGE: more than the 65535 blocks that a grid has in y. BELOW_32_BITS: a size that every index
+// can hold, and many blocks.
+enum { LARGE = 65600, BELOW_32_BITS = 1 << 20 };
 
 static bool is_huge(int64_t size) {
     return size / BELOW_32_BITS >= 64;
@@ -167,8 +166,8 @@ static void judge_huge(struct check* c, reached_fn reached, const void* problem,
 }
 
 static void judge_growing(struct check* c, reached_fn reached, const void* problem, int64_t size) {
+    // as many as a grid has blocks in y, or fewer; not all of them whole tiles
     static const int64_t smaller[] = {65504, 60001, 50021};
-    enum { LARGE = 65600 };
     if (is_huge(size))
         judge_huge(c, reached, problem, size, BELOW_32_BITS, CAUSE_wrapped_index), size = LARGE;
     if (reached(c, problem, size)) return;
@@ -196,7 +195,6 @@ static bool copies_arrays(struct check* c, reached_fn reached, const void* probl
 }
 
 void check_reaches(struct check* c, int64_t size, reached_fn reached, const void* problem) {
-    enum { LARGE = 65600 };
     if (is_huge(size) && (!check_can_be_huge() || copies_arrays(c, reached, problem) ||
                           launches_grow(c, reached, problem)))
         size = LARGE;
@@ -227,7 +225,6 @@ void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, cons
 }
 
 void check_walks(struct check* c, int64_t size, reached_fn reached, const void* problem) {
-    enum { LARGE = 65600 };
     // CPU seconds: a program begins and ends in less, and no kernel counts to 2^32.
     const double moment = 0.03;
     if (!check_can_be_huge()) return;

@@ -18,23 +18,25 @@
 
 #include "check/check.h"
 
+// Declares, fills and runs a case of `size` rows or columns: are its last results right?
+typedef bool (*reached_fn)(struct check* c, const void* problem, int64_t size);
+
+// More blocks than a fixed grid mostly has: a lesson runs all of so many rows, and some more, in a
+// case of its own.
+enum { REACH_WHOLE = 2200 };
+
 // Runs cases of `size` rows or columns, more than 65536, and of fewer. The item fails if the last
 // results are not right, though with smaller sizes they are: then it is the size that the kernel
 // cannot do. The cause is wrapped_index if it can do a million; else grid_limit. It is not known
 // which rows a block takes; a kernel whose last blocks have others than the last rows is not
 // judged. A grid that does not grow any more has to go on: it is judged at twice the rows that it
 // takes at once.
-enum { REACH_WHOLE = 2200 };  // blocks that a case of its own runs all, with more rows than that
-void check_reaches(struct check* c, int64_t size,
-                   bool (*reached)(struct check* c, const void* problem, int64_t size),
-                   const void* problem);
+void check_reaches(struct check* c, int64_t size, reached_fn reached, const void* problem);
 
 // The blocks that a launcher launches for the last size that its type can count, or a few less:
 // rounded up to whole tiles it is more than that. The item fails as wrapped_index if they are not
 // about as many as for a slightly smaller size. No kernel runs. Call it after check_reaches().
-void check_reaches_limit(struct check* c, int64_t size,
-                         bool (*reached)(struct check* c, const void* problem, int64_t size),
-                         const void* problem);
+void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, const void* problem);
 
 // The same question of arrays with more elements than 32 bits can count, though none of the sizes
 // is that large: `size` rows or columns make them so; `fewer`, a power of two, and up to twice as
@@ -42,36 +44,31 @@ void check_reaches_limit(struct check* c, int64_t size,
 // `size` they are not. Call it after cases of small sizes. Not judged are a launcher that passes
 // on the host's memory or copies what is large, a grid that does not grow, and a kernel that does
 // not come to an end, with `size` or with `fewer`: its blocks walk over what the size makes long.
-void check_indexes(struct check* c, int64_t size, int64_t fewer,
-                   bool (*reached)(struct check* c, const void* problem, int64_t size),
+void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                    const void* problem);
 
 // The same question of heads, or batches, of which a contract allows `size` and no more: the item
 // fails as grid_limit.
-void check_most(struct check* c, int64_t size, int64_t fewer,
-                bool (*reached)(struct check* c, const void* problem, int64_t size),
+void check_most(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                 const void* problem);
 
 // The same where blocks may stay and take one tile after the other, so that the grid does not grow:
 // `reached` sees to it that each ends behind its first tile. Only those can be right then, so the
 // last results have to be among them; where they are not, the kernel is not judged.
-void check_first_indexes(struct check* c, int64_t size, int64_t fewer,
-                         bool (*reached)(struct check* c, const void* problem, int64_t size),
+void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                          const void* problem);
 
 // The same at the very end of what the size's type counts: with `size` the last tile ends behind
 // it, with a few thousand less it does not. Only this differs between both, so it alone is judged.
 // A case has `moment` CPU seconds: who is not done then is not judged.
-void check_last_indexes(struct check* c, int64_t size, double moment,
-                        bool (*reached)(struct check* c, const void* problem, int64_t size),
+void check_last_indexes(struct check* c, int64_t size, double moment, reached_fn reached,
                         const void* problem);
 
 // Does the launcher pass pointers into the arrays to all of its kernels, where parts of one lie
 // more than 2^31 elements behind each other? The item fails as wrapped_index if with `size` rows or
 // columns it does not, and with `fewer` it does. No kernel runs: for kernels that walk over what
 // the size makes long. Pointers in a struct are not seen.
-void check_begins(struct check* c, int64_t size, int64_t fewer,
-                  bool (*reached)(struct check* c, const void* problem, int64_t size),
+void check_begins(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                   const void* problem);
 
 // Has a kernel that walks over `size` elements, more than 2^32, counted them in 32 bits? For a walk
@@ -79,14 +76,10 @@ void check_begins(struct check* c, int64_t size, int64_t fewer,
 // not judged. The item fails as wrapped_index if it is done by then, and the last element is not in
 // the result, though of a smaller size it is, and of a sixteenth of `size`, which every index
 // holds, it is not done. All blocks run.
-void check_walks(struct check* c, int64_t size,
-                 bool (*reached)(struct check* c, const void* problem, int64_t size),
-                 const void* problem);
+void check_walks(struct check* c, int64_t size, reached_fn reached, const void* problem);
 
 // The blocks that the launcher launches for a size: no kernel runs.
-int64_t check_blocks_at(struct check* c,
-                        bool (*reached)(struct check* c, const void* problem, int64_t size),
-                        const void* problem, int64_t size);
+int64_t check_blocks_at(struct check* c, reached_fn reached, const void* problem, int64_t size);
 
 // How many rows of so many a case may show: all, or the last few thousand (check_ends()).
 int64_t check_shown(int64_t size);

@@ -48,8 +48,6 @@ struct replaced {
     bool met;  // the argument was declared
 };
 
-struct check;
-
 // How a whole grade runs; the same for every item.
 struct session {
     enum wall_level level;
@@ -60,9 +58,9 @@ struct session {
     const char* text;  // the submission
     size_t text_size;
     uint64_t seed;
-    int at_once;  // grades that share this machine: limits by the clock are so many times as long
+    int at_once;    // grades that share this machine: limits by the clock are so many times as long
+    char card[32];  // "CUDEV_CARD=...": the card that the CPU device poses as
     // Of CPU time; on a GPU, by the clock.
-    char card[32];        // "CUDEV_CARD=...": the card that the CPU device poses as
     double seconds;       // that one case has
     double item_seconds;  // that all runs of an item have together
     // What make debug and make profile do with a case that is laid out, before it runs; NULL in a
@@ -70,12 +68,11 @@ struct session {
     void (*visit)(struct check* c);
     const char* format;  // of what visit() prints; NULL if it prints nothing
     bool judges_costs;   // counts above their limits fail; make profile only shows them
-    bool unset;      // a warning of the build names a variable that is used before it has a value
-    bool no_return;  // ... a function that ends without the value it has to return
-    const char* warnings;  // what the compiler said, if no_return
-    int broken;            // the cause for a promise that an item before this one saw broken
-    bool safe;             // an item with WATCH_CHECK has passed
-    FILE* log;             // everything, for the student to read
+    bool unset;  // a warning of the build names a variable that is used before it has a value
+    const char* no_return;  // ... a function that ends without its value; see struct build
+    int broken;             // the cause for a promise that an item before this one saw broken
+    bool safe;              // an item with WATCH_CHECK has passed
+    FILE* log;              // everything, for the student to read
 };
 
 struct check {
@@ -107,8 +104,8 @@ struct check {
     enum cause otherwise;  // the cause if another status is returned
     enum cause crashes;    // the cause if an access ends the program; CAUSE_NONE: what it is
     enum watch watch;
-    bool far;                         // an array of the case is
-    bool huge;                        // of an array the case has the ends alone
+    bool far;                         // rows of an array are far apart: check_far()
+    bool huge;                        // of an array only the ends are there: check_ends()
     bool beyond;                      // a case of few blocks may crash, or not end: reach.c
     bool may_fill;                    // ... may need more memory than there is
     bool unfinished;                  // such a case took too long, or too much memory
@@ -149,10 +146,11 @@ const char* case_card(const struct check* c);
 // Names the cause in the item's record.
 void record_cause(struct result_item* record, enum cause cause);
 
-// Appends to the message of the item's record.
 // Begins a message: the case, which of its calls (text to be shown, or ""), and whether it is an
 // ordinary one.
 void record_case(const struct check* c, const char* of_calls);
+
+// Appends to the message of the item's record.
 void record_append(struct result_item* record, const char* format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,4 @@
 // trial.c: one case behind the wall: pack the arguments, run the program, take what it left.
-#include <check.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -124,35 +124,26 @@ static void add_finding(struct problems* all, const struct result_item* item, co
     }
 }
 
-// The line that a message names in words, "line 89" and the like; 0 if it names none.
-static int line_in_words(const char* message) {
-    static const char word[] = "line ";
-    const char* p = message;
-    while ((p = strstr(p, word)) && !isdigit((unsigned char)p[sizeof word - 1])) p++;
-    return p ? (int)strtol(p + sizeof word - 1, NULL, 10) : 0;
-}
-
 // An item without a finding: its cause, in the line that its message names. Where it names none
 // that is the first line, since an editor has no other place for it.
 static void add_cause(struct problems* all, const struct result_item* item) {
-    const char *message = item->message, *end = message + strlen(message);
-    const char* wrong = strstr(message, "first wrong: ");
+    const char* message = item->message;
     char words[WORDS];
-    int line = place_in(all, message, end);
-    if (!line) line = line_in_words(message);
+    int line = place_in(all, message, message + strlen(message));
+    if (!line) line = item->line;
     if (item->outcome == OUTCOME_ERROR) {
         snprintf(words, sizeof words, "a fault of the grader, not in your code: %.*s",
                  line_length(message), message);
         add(all, item, line, 1, "warning", words);
     } else {
-        snprintf(words, sizeof words, "%s [%s]%s%.*s", item->sentence, item->cause,
-                 wrong ? "; " : "", wrong ? line_length(wrong) : 0, wrong ? wrong : "");
+        snprintf(words, sizeof words, "%s [%s]%s%s", item->sentence, item->cause,
+                 item->first[0] ? "; first wrong: " : "", item->first);
         add(all, item, line, 1, "error", words);
     }
 }
 
 static void add_item(struct problems* all, const struct result_item* item) {
-    static const char mark[] = "FINDING: ";
+    static const char mark[] = RESULT_FINDING;
     const char* finding = strstr(item->message, mark);
     if (!finding) add_cause(all, item);
     for (bool first = true; finding; first = false) {

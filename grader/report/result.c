@@ -45,7 +45,7 @@ const struct result_item* result_first_to_mend(const struct result* r) {
         const struct result_item* item = &r->item[i];
         int count = 0;
         if (item->outcome != OUTCOME_FAIL) continue;
-        if (r->begin && r->score == 0 && strstr(item->message, RESULT_BEGIN)) return item;
+        if (r->begin && r->score == 0 && item->unbegun) return item;
         for (int k = i; k < r->item_count; k++) count += strcmp(r->item[k].cause, item->cause) == 0;
         if (best && rank(item) >= rank(best) && (rank(item) != rank(best) || count <= most))
             continue;

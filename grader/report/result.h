@@ -22,8 +22,8 @@ enum { RESULT_VERSION = 1, GRADING_VERSION = 2, RESULT_ITEMS = 32 };
 
 // What an exercise says where something is to be written.
 #define RESULT_STUB "your code goes here"
-// In a message, before the number of the line that says so: nothing was made of an output yet.
-#define RESULT_BEGIN "yet: begin in line "
+// In a message, before each finding of the CPU device.
+#define RESULT_FINDING "FINDING: "
 
 enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
 
@@ -40,6 +40,9 @@ struct result_item {
     char cause[32];      // an id of check/cause.h; empty if passed
     char sentence[160];  // the cause in words
     char array[32];      // the output that was compared and wrong, if one was; not part of the JSON
+    char tested[160];    // the case that began last, by its name; likewise
+    char first[256];     // "O[3] is 1, expected 2": its first wrong element; likewise
+    int line;            // of the file, which the message names in words, 0: none; likewise
     double spent;        // of the time that its runs have; not part of the JSON
     bool idea;           // it pays for the idea of the lesson
     bool safe;           // passed, watched for races and stray accesses; likewise
@@ -48,6 +51,7 @@ struct result_item {
     enum visit visit;    // likewise
     bool own_words;      // its message says more than others with its cause; likewise
     bool missing;        // nothing is there, which the cause says as well; likewise
+    bool unbegun;        // nothing was made of an output yet, and the file says where; likewise
     // Its outcome depends on what items before had shown: that accesses are safe; that a promise
     // was broken. Likewise.
     bool asked_safe, asked_broken;

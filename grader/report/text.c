@@ -261,7 +261,7 @@ static void print_next(const struct result* r, const struct result_item* failed)
 // What is known of the line that is to be mended. "": nothing.
 static void find_line(const struct result* r, const struct result_item* failed, char* line,
                       size_t size) {
-    static const char mark[] = "FINDING: ";
+    static const char mark[] = RESULT_FINDING;
     const char* all = r->compiler[0] ? r->compiler : r->message[0] ? r->message : failed->message;
     const char* from = r->message[0] ? strstr(all, ": error: ") : strstr(all, mark);
     size_t n;

@@ -311,12 +311,10 @@ void batch_wide(struct check* c, const struct rows* of) {
 // Blocks that take one row after another: twice as many rows as there are blocks, if the grid is
 // one that does not grow. Of many blocks few run.
 void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols) {
-    enum { MANY = 1 << 17, MOST = 8192, NUMBERS = 1 << 21 };
+    enum { MOST = 8192, NUMBERS = 1 << 21 };
     int64_t rows = REACH_WHOLE;
-    const int64_t blocks = check_blocks_at(c, reached, of, MANY);
-    const bool grows = blocks > check_blocks_at(c, reached, of, MANY / 2);
-    if (rows < 2 * blocks && !grows && (blocks <= MOST || 2 * blocks * cols <= NUMBERS))
-        rows = 2 * blocks;
+    const int64_t fixed = blocks_of_fixed_grid(c, of);
+    if (rows < 2 * fixed && (fixed <= MOST || 2 * fixed * cols <= NUMBERS)) rows = 2 * fixed;
     struct batch b = batch_of(c, of, rows + check_pick(c, 24, 40), cols);
     batch_begin(&b, "row after row");
     check_run_few_blocks(c);

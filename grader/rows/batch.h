@@ -39,7 +39,7 @@ struct batch {
     int64_t before;              // rows before these, of which nothing is looked at: check_ends()
     int64_t first, first_out;    // elements of x's and an output's array before their first row
     int64_t narrower, step;      // calls for rows of fewer numbers, too: see batch_launches()
-    bool far;   // rows 2^32 elements apart, where the launcher finds them: see batch_far()
+    bool far;   // rows 2^32 elements apart, where the launcher finds them: see batch_begin_far()
     int calls;  // in the same arrays: rounds of the case
     struct tensor *x, *out[2];  // set by batch_begin(); NULL if the case passes NULL
     // For mistakes: how far each output may be from the output of a mistake. The lesson sets this

@@ -8,6 +8,9 @@ export BUILD
 . grader/test/tell.sh
 lesson=${1:-05_tiled_matmul}
 make -s --no-print-directory ready || exit 1
+# A grader without them would report nothing either.
+expect "sanitized: the grader is built with both sanitizers" sh -c "
+    nm '$build/grader/$lesson/check' | grep -q __asan_init && nm '$build/grader/$lesson/check' | grep -q __ubsan_handle"
 logs=build/test/sanitized
 rm -rf "$logs" && mkdir -p "$logs" || exit 1
 ASAN_OPTIONS=log_path=$PWD/$logs/log

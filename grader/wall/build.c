@@ -234,13 +234,14 @@ static double time_limit(const struct build_request* q) {
 static void compile(struct build* b, const struct build_request* q, const char* work,
                     const char* shown) {
     char out[PATH_MAX], path[PATH_MAX + 16];
+    size_t size;
     double seconds = time_limit(q);
     struct wall_result r = run_script(q, work, shown, "", seconds);
     snprintf(out, sizeof out, "%s/out", work);
     snprintf(path, sizeof path, "%s/unset", out);
     b->unset = access(path, F_OK) == 0;
     snprintf(path, sizeof path, "%s/no_return", out);
-    b->no_return = access(path, F_OK) == 0;
+    b->no_return = file_read(path, WALL_OUTPUT, &size);
     b->log = r.output ? r.output : strdup("");
     if (b->log) name_parts(b->log);
     if (b->log) advise(&b->log);
@@ -369,8 +370,8 @@ struct build build_submission(const struct build_request* q) {
     const char* shown = shown_name(q->file);
     build_once(&b, q, source, shown);
     if (b.outcome == BUILD_FAILED) {
-        free(b.log);
-        b.log = NULL;
+        free(b.log), free(b.no_return);
+        b.log = b.no_return = NULL;
         build_once(&b, q, source, shown);
     }
     if (b.outcome == BUILD_FAILED) blame(&b, q, shown);

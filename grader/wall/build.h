@@ -28,11 +28,13 @@ enum build_outcome {
 
 struct build {
     enum build_outcome outcome;
-    int program;          // a memfd, or -1; the caller closes it
-    int watched;          // likewise: the instrumented build of the same file for the CPU device
-    char* log;            // what the compiler said, also warnings; free it
-    bool unset;           // one of the warnings names a variable that is used before it has a value
-    bool no_return;       // ... a function that ends without the value it has to return
+    int program;  // a memfd, or -1; the caller closes it
+    int watched;  // likewise: the instrumented build of the same file for the CPU device
+    char* log;    // what the compiler said, also warnings; free it
+    bool unset;   // one of the warnings names a variable that is used before it has a value
+    // FILE:LINE of the first function that ends without the value it has to return, as a warning
+    // names it, "" if the place is not known; NULL: there is none. Free it.
+    char* no_return;
     char message[512];    // one sentence; empty if BUILD_OK
     char submission[65];  // SHA-256 of the file
     char* text;           // the file, text_size bytes and a NUL behind them; free it

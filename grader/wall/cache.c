@@ -85,7 +85,7 @@ int cache_key(const char* work, const char* more, char hex[65]) {
 }
 
 // ---- what is kept: KEY.program, KEY.watched, KEY.log, KEY.unset if a variable has no value, and
-// KEY.no_return if a function returns none; KEY.program is written last
+// KEY.no_return, with its place, if a function returns none; KEY.program is written last
 
 static void name_entry(char path[160], const char* key, const char* part) {
     snprintf(path, 160, "build/cache/%s.%s", key, part);
@@ -121,10 +121,10 @@ bool cache_fetch(const char* key, struct cache_entry* entry) {
     name_entry(path, key, "unset");
     entry->unset = access(path, F_OK) == 0;
     name_entry(path, key, "no_return");
-    entry->no_return = access(path, F_OK) == 0;
+    entry->no_return = file_read(path, WALL_OUTPUT, &size);
     if (entry->watched >= 0) return true;
     if (entry->program >= 0) close(entry->program);
-    free(entry->log);
+    free(entry->log), free(entry->no_return);
     *entry = (struct cache_entry){.program = -1, .watched = -1};
     return false;
 }
@@ -185,19 +185,20 @@ static void prune(void) {
     globfree(&files);
 }
 
-// An empty file that says yes.
-static bool mark(bool yes, const char* key, const char* part) {
+// A part that is a text; none if it is NULL.
+static bool store_text(const char* key, const char* part, const char* text) {
     char path[160];
     name_entry(path, key, part);
-    return !yes || file_write(path, "", 0, 0600) == 0;
+    return !text || file_write(path, text, strlen(text), 0600) == 0;
 }
 
 void cache_store(const char* key, const char* out, const struct cache_entry* entry) {
     char path[160], built[PATH_MAX];
     mkdir("build/cache", 0700);
-    name_entry(path, key, "log");
-    if (file_write(path, entry->log, strlen(entry->log), 0600) != 0) return;
-    if (!mark(entry->unset, key, "unset") || !mark(entry->no_return, key, "no_return")) return;
+    if (!store_text(key, "log", entry->log) ||
+        !store_text(key, "unset", entry->unset ? "" : NULL) ||
+        !store_text(key, "no_return", entry->no_return))
+        return;
     name_entry(path, key, "watched");
     snprintf(built, sizeof built, "%s/watched", out);
     bool whole = file_copy(built, path, 0600) == 0;

@@ -6,15 +6,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// What a build leaves: two programs, each as a memfd that nobody can change (the caller closes it),
-// what the compiler said (the caller frees it), and whether it named a variable without a value, or
-// a function that ends without returning one.
+// What a build leaves: two programs, each as a memfd that nobody can change (the caller closes it);
+// what the compiler said; whether it named a variable without a value; and the place of a function
+// that ends without returning one, see struct build. The caller frees both texts.
 struct cache_entry {
     int program;
     int watched;
     char* log;
     bool unset;
-    bool no_return;
+    char* no_return;
 };
 
 // Adds a file to the hash: its name, its size and its bytes. Returns 0, or -1 with errno.

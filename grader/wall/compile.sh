@@ -131,10 +131,15 @@ if [ -s out/said ] && ! compiler $plain -Werror=uninitialized -Werror=maybe-unin
     -S out/unit.ii -o out/unset.s 2>/dev/null; then
     : >out/unset
 fi
-# Or about a function that ends without the value which it has to return?
+# Or about a function that ends without the value which it has to return? FILE:LINE of the first.
 # shellcheck disable=SC2086
-if [ -s out/said ] && ! compiler $plain -Werror=return-type -S out/unit.ii -o out/unset.s 2>/dev/null; then
-    : >out/no_return
+if [ -s out/said ] && ! compiler $plain -Werror=return-type -S out/unit.ii -o out/unset.s 2>out/no_return.said; then
+    awk '
+        /^ *[0-9]* [|]/ { next }
+        match($0, /:[0-9]+(:[0-9]+)?: error: /) {
+            printf "%s%d", substr($0, 1, RSTART), substr($0, RSTART + 1)
+            exit
+        }' out/no_return.said >out/no_return
 fi
 g++ -c out/unit.s -o out/unit.o && names -l out/unit.o >out/symbols &&
     readelf -SW out/unit.o >out/sections && rename out/unit.o out/symbols || exit "$NO_OBJECTS"

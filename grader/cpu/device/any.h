@@ -1,6 +1,6 @@
 // What grader/cpu/any adds to the device where it is linked: never to a graded program.
-#ifndef CUDEV_ANY_H
-#define CUDEV_ANY_H
+#ifndef CUDEV_DEVICE_ANY_H
+#define CUDEV_DEVICE_ANY_H
 
 #include <stdbool.h>
 #include "cpu/include/cuda_runtime_api.h"

@@ -179,7 +179,7 @@ START_TEST(test_cache) {
     static const char key[] = "0123456789";
     struct cache_entry entry;
     begin();
-    const struct cache_entry warned = {.log = "a warning", .unset = true, .no_return = true};
+    const struct cache_entry warned = {.log = "a warning", .unset = true, .no_return = "x.cu:7"};
     ck_assert(!cache_fetch(key, &entry));
     put("out/program", "plain");
     cache_store(key, "out", &warned);
@@ -192,11 +192,12 @@ START_TEST(test_cache) {
     ck_assert_str_eq(text, "plain");
     ck_assert_int_eq(pread(entry.watched, text, 15, 0), 7);
     ck_assert_str_eq(entry.log, "a warning");
-    ck_assert(entry.unset && entry.no_return);
+    ck_assert(entry.unset);
+    ck_assert_str_eq(entry.no_return, "x.cu:7");
     // nobody can change it
     ck_assert_int_eq(pwrite(entry.program, "x", 1, 0), -1);
     ck_assert_int_eq(ftruncate(entry.program, 0), -1);
-    close(entry.program), close(entry.watched), free(entry.log);
+    close(entry.program), close(entry.watched), free(entry.log), free(entry.no_return);
     const struct cache_entry silent = {.log = ""};
     cache_store("another", "out", &silent);
     ck_assert(cache_fetch("another", &entry) && !entry.unset && !entry.no_return);

@@ -110,21 +110,24 @@ START_TEST(test_findings) {
 }
 END_TEST
 
-// A line in words, a place, none; the first wrong element; a fault of the grader.
+// A line that only words name, a place, none; the first wrong element; a fault of the grader. What
+// a program prints names no line.
 START_TEST(test_causes) {
     struct result* r = fresh();
-    failed_item(r, "one", CAUSE_never_written,
-                "case: n\nfirst wrong: O[0] is 1, expected 2\nmore\n");
-    failed_item(r, "two", CAUSE_never_written,
-                "case: n\nfirst wrong: O[0] is 3, expected 4\nmore\n");
-    failed_item(r, "three", CAUSE_unknown, "the line was not there\nbegin in line 89\n");
-    failed_item(r, "four", CAUSE_unknown, "ended at x.cu:12, in line 13\n");
+    strcpy(failed_item(r, "one", CAUSE_never_written, "case: n\nmore\n")->first,
+           "O[0] is 1, expected 2");
+    strcpy(failed_item(r, "two", CAUSE_never_written, "case: n\nmore\n")->first,
+           "O[0] is 3, expected 4");
+    failed_item(r, "three", CAUSE_unknown, "printed: line 7\nbegin in line 89\n")->line = 89;
+    failed_item(r, "four", CAUSE_unknown, "ended at x.cu:12, in line 13\n")->line = 13;
+    failed_item(r, "more", CAUSE_crash, "printed: line 7\n");
     failed_item(r, "five", CAUSE_unknown, "no check\nended")->outcome = OUTCOME_ERROR;
     expect(r, NULL,
            "exercises/01_x/x.cu:1:1: error: why [never_written]; first wrong: O[0] is 1, expected "
            "2; item \"one\" and 1 more\n"
            "exercises/01_x/x.cu:89:1: error: why [unknown]; item \"three\"\n"
            "exercises/01_x/x.cu:12:1: error: why [unknown]; item \"four\"\n"
+           "exercises/01_x/x.cu:1:1: error: why [crash]; item \"more\"\n"
            "exercises/01_x/x.cu:1:1: warning: a fault of the grader, not in your code: no check; "
            "item \"five\"\n");
 }

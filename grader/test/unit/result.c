@@ -89,7 +89,7 @@ START_TEST(test_first_to_mend) {
         r.item[i].cost = i == 1;
     }
     // a stub says itself where to begin
-    strcpy(r.item[2].message, "case: n\nnothing was added yet: begin in line 12, `your code\n");
+    r.item[2].unbegun = true;
     r.begin = 12;
     ck_assert_ptr_eq(result_first_to_mend(&r), &r.item[2]);
     r.score = 1;  // this is none
