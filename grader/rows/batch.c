@@ -197,6 +197,34 @@ static void call_alone(struct check* c, const struct rows* of, int64_t rows, int
     call.judge(c, &b);
 }
 
+void batch_widens(struct check* c, const struct rows* of, int64_t narrow, int64_t wide,
+                  bool other_gpu, struct batch_call call) {
+    enum { CALLS = 2, ROWS = 2 };
+    struct batch b = batch_of(c, of, ROWS, wide);
+    struct batch first = b;
+    b.calls = CALLS;
+    batch_begin(&b, other_gpu ? "a narrower call on another GPU before it"
+                              : "a narrower call before it");
+    if (other_gpu) check_begin_on(c, NULL);
+    first.x = b.x, first.out[0] = b.out[0], first.out[1] = b.out[1];
+    first.cols = first.stride = first.stride_out = narrow;
+    check_vary(c, "cols", 0, narrow);
+    check_vary(c, of->writes_rows ? "stride_x" : "stride_row", 0, narrow);
+    if (of->writes_rows) check_vary(c, "stride_y", 0, narrow);
+    for (int k = 0; k < 2 && b.out[k] && of->writes_rows; k++) leave_rest(b.out[k], ROWS * narrow);
+    struct batch* const size[CALLS] = {&first, &b};
+    for (int i = 0; i < CALLS; i++) {
+        check_round(c, i);
+        call.fill(c, size[i]);
+    }
+    check_run(c);
+    for (int i = 0; i < CALLS; i++) {
+        check_round(c, i);
+        check_describe(c, size[i]);
+        call.judge(c, size[i]);
+    }
+}
+
 void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                  struct batch_call call) {
     enum { CALLS = 3, PART = 16 };
@@ -280,8 +308,10 @@ void batch_many_rows(struct check* c, const struct rows* of, int64_t cols, struc
 }
 
 void batch_reaches(struct check* c, const struct rows* of) {
+    const double moment = 0.5;  // CPU seconds: for a few rows. Who walks over all takes hours
     check_reaches(c, ((int64_t)1 << 30) + 4096 + check_pick(c, 8, 40), reached, of);
     check_reaches_limit(c, INT32_MAX - check_pick(c, 0, 3), reached, of);
+    check_last_indexes(c, INT32_MAX, moment, reached, of);
 }
 
 // A row whose last number is the largest.
