@@ -308,10 +308,8 @@ void batch_many_rows(struct check* c, const struct rows* of, int64_t cols, struc
 }
 
 void batch_reaches(struct check* c, const struct rows* of) {
-    const double moment = 0.5;  // CPU seconds: for a few rows. Who walks over all takes hours
     check_reaches(c, ((int64_t)1 << 30) + 4096 + check_pick(c, 8, 40), reached, of);
     check_reaches_limit(c, INT32_MAX - check_pick(c, 0, 3), reached, of);
-    check_last_indexes(c, INT32_MAX, moment, reached, of);
 }
 
 // A row whose last number is the largest.

@@ -1,5 +1,6 @@
+// One allocation for all three arrays, a grid that strides, four floats at a time.
 #include "vector_add.h"
-// Right: one allocation for all three arrays, a grid that strides, four floats at a time.
+
 __global__ void add4(float4* c, const float4* a, const float4* b, int64_t quads) {
     const int64_t step = (int64_t)gridDim.x * blockDim.x;
     for (int64_t q = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; q < quads; q += step) {
