@@ -198,14 +198,13 @@ static void call_alone(struct check* c, const struct rows* of, int64_t rows, int
 }
 
 void batch_widens(struct check* c, const struct rows* of, int64_t narrow, int64_t wide,
-                  bool other_gpu, struct batch_call call) {
+                  struct batch_call call) {
     enum { CALLS = 2, ROWS = 2 };
     struct batch b = batch_of(c, of, ROWS, wide);
     struct batch first = b;
     b.calls = CALLS;
-    batch_begin(&b, other_gpu ? "a narrower call on another GPU before it"
-                              : "a narrower call before it");
-    if (other_gpu) check_begin_on(c, NULL);
+    batch_begin(&b, "a narrower call on another GPU before it");
+    check_begin_on(c, NULL);
     first.x = b.x, first.out[0] = b.out[0], first.out[1] = b.out[1];
     first.cols = first.stride = first.stride_out = narrow;
     check_vary(c, "cols", 0, narrow);

@@ -19,7 +19,7 @@ __device__ __forceinline__ st four(st s, float4 v) {
     return {m, s.l * expf(s.m - m) +
                    ((expf(v.x - m) + expf(v.y - m)) + (expf(v.z - m) + expf(v.w - m)))};
 }
-// a warp a row; the columns before the first multiple of 16 bytes, then four at a time, then the rest
+// A warp a row: what comes before the first multiple of 16 bytes, then fours, then the rest.
 __global__ void k(float* m, float* l, const float* x, int64_t rows, int64_t cols, int64_t ld) {
     int64_t row = (int64_t)blockIdx.x * 8 + threadIdx.x / 32;
     if (row >= rows) return;
