@@ -103,9 +103,9 @@ static void any_size(struct check* c) {
 // ---- items: a grid of a given size
 
 // Of 2^25 blocks, from 128 threads on, the threads are 0 in 32 bits, or negative; divided by a
-// short row they still do not fit. To the most blocks that there can be, no row is added in 32 bits. A
-// few of them run. What they have stored is right, and that may be all. No size differs from
-// another, so that none can be taken for it.
+// short row they still do not fit. To the most blocks that there can be, no row is added in 32
+// bits. A few of them run. What they have stored is right, and that may be all. No size differs
+// from another, so that none can be taken for it.
 static void far_more_blocks(struct check* c, int64_t size, int64_t blocks) {
     struct product p = begin_grid(c, size, size, size, blocks);
     product_declare(&p);
