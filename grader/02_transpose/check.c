@@ -276,9 +276,14 @@ static void safe(struct check* c) {
     turn(c, rows, cols);
     check_watch(c, WATCH_CHECK);
     turn(c, rows, cols);
+    // So few columns, or rows, that a launcher may have a kernel of its own for them.
+    turn(c, ROWS, 16);
+    turn(c, 16, ROWS);
     misaligned(c);
     struct matrices m = {.rows = MANY_TILES, .cols = 1};
     run_vector(c, &m);
+    // More tiles of 32 than a grid has blocks in y: some take another one.
+    (void)column_reached(c, NULL, 65535 * 32 + check_pick(c, 40, 80));
 }
 
 // ---- items: cost. Memory moves sectors of 32 bytes. Whole tiles, and rows that begin at a

@@ -129,6 +129,12 @@ static void negative(struct check* c) {
     }
     batch_row(&b, 6)[0] = -INFINITY;
     run(c, &b);
+    // A -0 where several blocks may share a row.
+    b = batch_of(c, &contract, 1, 65 * COLS);
+    batch_begin(&b, "negative, but for a -0");
+    for (int64_t j = 0; j < b.cols; j++) b.x->value[j] = -(double)(1 + j % 2);
+    b.x->value[check_pick(c, 0, b.cols - 1)] = -0.0;
+    run(c, &b);
 }
 
 // A row of nothing but NaN, or of one, has no number for a maximum.

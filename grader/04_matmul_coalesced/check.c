@@ -102,11 +102,12 @@ static void any_size(struct check* c) {
 
 // ---- items: a grid of a given size
 
-// 2^25 blocks: from 128 threads on, their number is 0 in 32 bits, or negative; divided by a short
-// row it still does not fit. A few of them run. What they have stored is right, and that may be
-// all.
-static void far_more_blocks(struct check* c, int64_t N) {
-    struct product p = begin_grid(c, 15, N, 15, 1 << 25);
+// Of 2^25 blocks, from 128 threads on, the threads are 0 in 32 bits, or negative; divided by a
+// short row they still do not fit. To the most blocks that there can be, no row is added in 32
+// bits. A few of them run. What they have stored is right, and that may be all. No size differs
+// from another, so that none can be taken for it.
+static void far_more_blocks(struct check* c, int64_t size, int64_t blocks) {
+    struct product p = begin_grid(c, size, size, size, blocks);
     product_declare(&p);
     product_fill(&p, 1, of_blocks.largest);
     check_run_few_blocks(c);
@@ -138,8 +139,8 @@ static void any_blocks(struct check* c) {
     enum { SIZE = 2 * WHOLE };
     const int64_t blocks[] = {1, 3, check_pick(c, 5, 15), 32, check_pick(c, 33, 300), 5000};
     for (int i = 0; i < 6; i++) stride(c, SIZE, SIZE, SIZE, blocks[i]);
-    far_more_blocks(c, 15);
-    far_more_blocks(c, 1);
+    far_more_blocks(c, 15, 1 << 25);
+    far_more_blocks(c, 2, INT32_MAX);
 }
 
 static void grid_sizes(struct check* c) {

@@ -310,7 +310,10 @@ static void three_calls(struct check* c) {
         check_round(c, call);
         compare(c, &b);
     }
-    batch_grows(c, &contract, 2 * ROWS, 8 * COLS, (struct batch_call){fill, compare});
+    const struct batch_call call = {fill, compare};
+    batch_grows(c, &contract, 2 * ROWS, 8 * COLS, call);
+    // More than 48 KB of shared memory both times, and not more than 99 KB.
+    batch_widens(c, &contract, 13 * COLS, 24 * COLS, call);
 }
 
 static void arguments(struct check* c) {

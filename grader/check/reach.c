@@ -75,15 +75,23 @@ int64_t check_blocks_at(struct check* c, reached_fn reached, const void* problem
     return grid_at(c, reached, problem, size).blocks;
 }
 
-// The largest size with fewer than `most` blocks, which `size` has; 0 if there is none.
+// The blocks of the kernel that has the rows. Beside it there may be others, of one block, for some
+// sizes and not for others.
+static int64_t without_single(struct grid g) {
+    return g.blocks < g.launches ? 1 : g.blocks - g.launches + 1;
+}
+
+// The largest size with fewer than `most` such blocks, which `size` has; 0 if there is none.
 static int64_t last_below(struct check* c, reached_fn reached, const void* problem, int64_t most,
                           int64_t size) {
     int64_t low = 0, high = 1;
-    while (high < size && check_blocks_at(c, reached, problem, high) < most) low = high, high *= 2;
+    while (high < size && without_single(grid_at(c, reached, problem, high)) < most)
+        low = high, high *= 2;
     if (high > size) high = size;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
-        *(check_blocks_at(c, reached, problem, middle) < most ? &low : &high) = middle;
+        const struct grid g = grid_at(c, reached, problem, middle);
+        *(without_single(g) < most ? &low : &high) = middle;
     }
     return low;
 }
@@ -125,16 +133,15 @@ static void judge_capped(struct check* c, reached_fn reached, const void* proble
     if (!right) fail_beyond(c, CAUSE_grid_limit, whole, 2 * whole);
 }
 
-// Beside the kernel that has the rows there may be others, of one block: they are not counted where
-// the rows of a block are, of a grid that has always the same blocks.
+// Kernels of one block beside the one that has the rows are not counted.
 static void judge_grid_of(struct check* c, reached_fn reached, const void* problem, struct grid g,
                           int64_t size) {
     enum { FEW = 64, MOST_ROWS = 1024 };  // so few rows have been seen whole; of a block
     const double most_seconds = 1, spent = c->record->spent;
     if (g.blocks < 2) return;
-    const int64_t below = last_below(c, reached, problem, g.blocks, size);
-    const int64_t blocks = g.blocks < g.launches ? 1 : g.blocks - g.launches + 1;
-    int64_t whole = below > 0 ? below + CEIL_DIV(below, g.blocks - 1) : blocks;
+    const int64_t blocks = without_single(g);
+    const int64_t below = blocks > 1 ? last_below(c, reached, problem, blocks, size) : 0;
+    int64_t whole = below > 0 ? below + CEIL_DIV(below, blocks - 1) : blocks;
     if (below > 0 && whole < FEW) return;
     while (whole < FEW) whole *= 2;
     const int64_t most = below > 0 ? whole : blocks * MOST_ROWS;

@@ -197,6 +197,33 @@ static void call_alone(struct check* c, const struct rows* of, int64_t rows, int
     call.judge(c, &b);
 }
 
+void batch_widens(struct check* c, const struct rows* of, int64_t narrow, int64_t wide,
+                  struct batch_call call) {
+    enum { CALLS = 2, ROWS = 2 };
+    struct batch b = batch_of(c, of, ROWS, wide);
+    struct batch first = b;
+    b.calls = CALLS;
+    batch_begin(&b, "a narrower call on another GPU before it");
+    check_begin_on(c, NULL);
+    first.x = b.x, first.out[0] = b.out[0], first.out[1] = b.out[1];
+    first.cols = first.stride = first.stride_out = narrow;
+    check_vary(c, "cols", 0, narrow);
+    check_vary(c, of->writes_rows ? "stride_x" : "stride_row", 0, narrow);
+    if (of->writes_rows) check_vary(c, "stride_y", 0, narrow);
+    for (int k = 0; k < 2 && b.out[k] && of->writes_rows; k++) leave_rest(b.out[k], ROWS * narrow);
+    struct batch* const size[CALLS] = {&first, &b};
+    for (int i = 0; i < CALLS; i++) {
+        check_round(c, i);
+        call.fill(c, size[i]);
+    }
+    check_run(c);
+    for (int i = 0; i < CALLS; i++) {
+        check_round(c, i);
+        check_describe(c, size[i]);
+        call.judge(c, size[i]);
+    }
+}
+
 void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                  struct batch_call call) {
     enum { CALLS = 3, PART = 16 };

@@ -108,6 +108,11 @@ void batch_apart(struct check* c, const struct rows* of, int64_t rows, int64_t c
 void batch_misaligned(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                       struct batch_call call);
 
+// A call with rows of `narrow` numbers, packed, on another GPU, and one with rows of `wide` ones:
+// what the first has asked of CUDA is too little for the second, and asked for another device.
+void batch_widens(struct check* c, const struct rows* of, int64_t narrow, int64_t wide,
+                  struct batch_call call);
+
 // Two calls, each by itself; then three in the same arrays, packed. The first of the three takes
 // half of the rows and a 16th of the columns, the last a quarter and an eighth. rows: a multiple of
 // 4; cols: of 16.
