@@ -58,6 +58,12 @@ static bool other_page_size(const struct decode* p, int64_t b, int variant, stru
     return v->page_size != p->page_size;
 }
 
+static bool other_layout(const struct decode* p, int64_t b, int variant, struct view* v) {
+    (void)b;
+    v->heads = variant + 1;
+    return p->H_k > 1;
+}
+
 // Slots as if the size were a power of two.
 static bool masked_slots(const struct decode* p, int64_t b, int variant, struct view* v) {
     (void)b, (void)variant;
@@ -167,6 +173,7 @@ static const struct hypothesis of_places[] = {
     LOOKS(CAUSE_page_table, no_table, 2),
     LOOKS(CAUSE_page_table, other_page_size, 10),
     LOOKS(CAUSE_page_table, masked_slots, 1),
+    LOOKS(CAUSE_page_layout, other_layout, PLACES - 1),
     LOOKS(CAUSE_mask_off_by_one, diagonal_off, 2),
     LOOKS(CAUSE_mask_corner, without_own, 1),
     LOOKS(CAUSE_mask_corner, corner_from_0, 1),

@@ -248,6 +248,27 @@ static double exponent_of(const struct head* t, int64_t i, int64_t j, double LSE
     return op(t, S - LSE);
 }
 
+// The query whose LSE, or delta, stands for that of query i beside key j.
+static int64_t query_of(const struct head* t, int64_t i, int64_t j) {
+    const int64_t e = j % 2, h = i / 8 % 2, r = i / 16 % 2, first = i / 32 * 32 + i % 8;
+    switch (t->w->flaw.query) {
+    case COLUMN_BY_ROW:
+        return i - i % 2 + j / 8 % 2;
+    case FIRST_COLUMN:
+        return i - i % 2;
+    case OTHER_COLUMN:
+        return i - i % 2 + 1 - i % 2;
+    case ROW_BY_COLUMN:
+        return first + 8 * e;
+    case ROW_BY_GROUP:
+        return first + 8 * r;
+    case ROW_BY_BOTH:
+        return first + 16 * h + 8 * e;
+    default:
+        return i;
+    }
+}
+
 // Row i of P and of dS, of the keys [begin, end).
 static void compute_weights(struct head* t, int64_t i, int64_t begin, int64_t end) {
     const struct backward* w = t->w;
@@ -258,6 +279,13 @@ static void compute_weights(struct head* t, int64_t i, int64_t begin, int64_t en
         if (!counts && !(w->flaw.dS_where_hidden && i >= loop_of(t->p, w, j).start)) {
             *P = *dS = 0;
             continue;
+        }
+        if (w->flaw.query) {
+            const int64_t n = query_of(t, i, j);
+            const bool exists = n < t->p->N_q;
+            if (w->flaw.query_of & 1)
+                LSE = exists ? w->LSE[place(w->stride[ARRAY_LSE], t->b, t->h, n)] : 0;
+            if (w->flaw.query_of & 2) *dS += t->delta[i] - (exists ? delta_of(t, n) : 0);
         }
         double p = counts ? op(t, exp(exponent_of(t, i, j, LSE))) : 0;
         if (!w->flaw.dS_unweighted) *dS = op(t, p * *dS);

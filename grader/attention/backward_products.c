@@ -70,6 +70,22 @@ static bool taken_of_tile(const struct suspect* s, const struct hypothesis* h, i
 static const struct hypothesis in_tiles_of_P[] = {
     {CAUSE_transposed, OF_TILE(TILE_16)}, {CAUSE_transposed, OF_TILE(TILE_32)}, {0}};
 
+// ---- LSE and delta of another query ---------------------------------------------------------
+
+// Transposed for dK and dV, not for dQ.
+static bool of_other_query(const struct suspect* s, const struct hypothesis* h, int variant,
+                           double* guess) {
+    const struct problem* p = s->problem;
+    const int first = s->tensor == p->array[ARRAY_dQ].tensor ? ROW_BY_COLUMN : COLUMN_BY_ROW;
+    struct backward w = backward_right(p);
+    (void)h;
+    w.flaw.query = first + variant / 3;
+    w.flaw.query_of = 3 - variant % 3;
+    return backward_guess(s, &w, guess);
+}
+
+static const struct hypothesis in_lanes[] = {{CAUSE_fragment_order, of_other_query, 9, NULL}, {0}};
+
 // ---- an array in the place of another array ------------------------------------------------
 
 // Both arrays have as many rows. The mistake is in the array's first product, in its second, or in
@@ -205,6 +221,7 @@ enum cause backward_explain_products(struct check* c, const struct tensor* t,
                                               backward_mistakes_in_equations,
                                               backward_mistakes_in_mask,
                                               in_operands,
+                                              in_lanes,
                                               in_arrays,
                                               in_diagonal};
     const struct suspect s = backward_suspect(c, t, budget);
