@@ -31,6 +31,7 @@ struct decode {
     bool is_mixed;   // blocks begin in another order
     bool zero_tail;  // slots behind a sequence's last key hold 0, not NaN
     bool nowhere;    // what the table says behind a sequence's last page is no page at all
+    bool NaN_stays;  // explain() has found: outputs are NaN as well if nothing in the pages is
     bool is_far;     // pages lie more than 2^32 elements apart: page n is called n * far
     int64_t far;
     struct tensor *O, *LSE, *Q, *K, *V, *table, *lengths, *tickets;

@@ -281,7 +281,8 @@
           "parts of a row are added as if each weighed the same: part s counts exp(LSE_s - M) "    \
           "times")                                                                                 \
     CAUSE(empty_part,                                                                              \
-          "a part in which a row sees no key has the weight 0: 0 / 0 and (-inf) - (-inf) are NaN") \
+          "a part is NaN when it is merged: one without keys has the weight 0, where 0 / 0 and "   \
+          "(-inf) - (-inf) are NaN, and of the others all that is read has to be stored there")    \
     CAUSE(length_ignored, "each sequence has a length of its own, lengths[b]")                     \
     CAUSE(page_table,                                                                              \
           "key j is in slot j % page_size of page page_table[b][j / page_size], in rows of "       \
