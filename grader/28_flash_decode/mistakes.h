@@ -492,7 +492,7 @@ static bool stays_NaN(struct check* c, const struct decode* p) {
     bool any = false;
     for (int64_t e = 0; e < p->O->count; e++)
         any |= isnan(p->O->got[e]) && check_was_written(p->O, e);
-    if (!any || p->is_far || p->told_pages) return false;
+    if (!any) return false;
     const int64_t count = p->K->count;
     double* kept = check_allocate(p->check, 2 * count, sizeof *kept);
     for (int64_t e = 0; e < 2 * count; e++) {

@@ -250,23 +250,15 @@ static double exponent_of(const struct head* t, int64_t i, int64_t j, double LSE
 
 // The query whose LSE, or delta, stands for that of query i beside key j.
 static int64_t query_of(const struct head* t, int64_t i, int64_t j) {
-    const int64_t e = j % 2, h = i / 8 % 2, r = i / 16 % 2, first = i / 32 * 32 + i % 8;
-    switch (t->w->flaw.query) {
-    case COLUMN_BY_ROW:
-        return i - i % 2 + j / 8 % 2;
-    case FIRST_COLUMN:
-        return i - i % 2;
-    case OTHER_COLUMN:
-        return i - i % 2 + 1 - i % 2;
-    case ROW_BY_COLUMN:
-        return first + 8 * e;
-    case ROW_BY_GROUP:
-        return first + 8 * r;
-    case ROW_BY_BOTH:
-        return first + 16 * h + 8 * e;
-    default:
-        return i;
-    }
+    const int64_t column = i - i % 2, row = i / 32 * 32 + i % 8;
+    const int64_t of[] = {[OWN_QUERY] = i,
+                          [COLUMN_BY_ROW] = column + j / 8 % 2,
+                          [FIRST_COLUMN] = column,
+                          [OTHER_COLUMN] = column + 1 - i % 2,
+                          [ROW_BY_COLUMN] = row + 8 * (j % 2),
+                          [ROW_BY_GROUP] = row + 8 * (i / 16 % 2),
+                          [ROW_BY_BOTH] = row + 16 * (i / 8 % 2) + 8 * (j % 2)};
+    return of[t->w->flaw.query];
 }
 
 // Row i of P and of dS, of the keys [begin, end).
