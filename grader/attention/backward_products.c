@@ -72,19 +72,23 @@ static const struct hypothesis in_tiles_of_P[] = {
 
 // ---- LSE and delta of another query ---------------------------------------------------------
 
-// Transposed for dK and dV, not for dQ.
+// Transposed for dK and dV, not for dQ. .like: of LSE (1), delta (2) or both.
 static bool of_other_query(const struct suspect* s, const struct hypothesis* h, int variant,
                            double* guess) {
     const struct problem* p = s->problem;
     const int first = s->tensor == p->array[ARRAY_dQ].tensor ? ROW_BY_COLUMN : COLUMN_BY_ROW;
     struct backward w = backward_right(p);
-    (void)h;
-    w.flaw.query = first + variant / 3;
-    w.flaw.query_of = 3 - variant % 3;
+    w.flaw.query = first + variant;
+    w.flaw.query_of = *(const int*)h->like;
     return backward_guess(s, &w, guess);
 }
 
-static const struct hypothesis in_lanes[] = {{CAUSE_fragment_order, of_other_query, 9, NULL}, {0}};
+#define OF_OTHER_QUERY(of) of_other_query, 3, (&(const int){of})
+
+static const struct hypothesis in_lanes[] = {{CAUSE_fragment_order, OF_OTHER_QUERY(3)},
+                                             {CAUSE_fragment_order, OF_OTHER_QUERY(1)},
+                                             {CAUSE_delta, OF_OTHER_QUERY(2)},
+                                             {0}};
 
 // ---- an array in the place of another array ------------------------------------------------
 
