@@ -114,7 +114,7 @@
     CAUSE(rescale_reversed, "alpha is exp(m_old - m_new), not exp(m_new - m_old)")                 \
     CAUSE(rescale_crossed, "merged, l_a is multiplied with exp(m_a - m), l_b with exp(m_b - m): "  \
                            "not crosswise, and neither is left out")                               \
-    CAUSE(sum_init, "the running sum l must start at 0, and who has nothing to add gives it 0")    \
+    CAUSE(sum_init, "the running sum must start at 0, and who has nothing to add gives it 0")      \
     CAUSE(epsilon_added, "l is too large by a small number: add none to it, and start it at 0")    \
     CAUSE(small_weights,                                                                           \
           "small weights are dropped or held up: exp(x - m) is exact however small it is")         \
