@@ -85,9 +85,10 @@ static bool of_other_query(const struct suspect* s, const struct hypothesis* h, 
 
 #define OF_OTHER_QUERY(of) of_other_query, 3, (&(const int){of})
 
-static const struct hypothesis in_lanes[] = {{CAUSE_fragment_order, OF_OTHER_QUERY(3)},
+// delta alone comes first: where all LSE are alike, both are like it.
+static const struct hypothesis in_lanes[] = {{CAUSE_delta, OF_OTHER_QUERY(2)},
+                                             {CAUSE_fragment_order, OF_OTHER_QUERY(3)},
                                              {CAUSE_fragment_order, OF_OTHER_QUERY(1)},
-                                             {CAUSE_delta, OF_OTHER_QUERY(2)},
                                              {0}};
 
 // ---- an array in the place of another array ------------------------------------------------
