@@ -36,7 +36,7 @@ struct twist {
     // what of the gradient is not divided by N
     enum { ALL_DIVIDED, HIT_WHOLE = 1, OTHERS_WHOLE = 2, SOFTMAX_WHOLE = 4 } whole;
     // where a label's place is like any other
-    enum { NOWHERE, IN_PIECES, AT_EDGES, AT_FRONT, AT_BACK } unhit;
+    enum { NOWHERE, IN_PIECES, AT_EDGES, AT_FRONT, AT_BACK, FIRST_IN_PIECE, LAST_IN_PIECE } unhit;
     bool packed;          // rows are addressed without their stride
     bool half_labels;     // labels are read as numbers of 32 bits
     bool cut_labels;      // a label's upper 32 bits are lost
@@ -186,6 +186,9 @@ static double unscaled_l(const struct head* h, const struct twist* w, int64_t at
 
 // Is logit j of the row at `at` one of those whose label is overlooked?
 static bool is_unhit(const struct head* h, const struct twist* w, int64_t at, int64_t j) {
+    if (w->unhit >= FIRST_IN_PIECE)
+        return is_in_piece(h, at, j) &&
+               (j - head_of_row(h, at)) % PIECE == (w->unhit == FIRST_IN_PIECE ? 0 : PIECE - 1);
     if (!w->unhit || is_in_piece(h, at, j)) return w->unhit == IN_PIECES;
     if (w->unhit == AT_EDGES) return true;
     return w->unhit == (j < head_of_row(h, at) ? AT_FRONT : AT_BACK);
@@ -278,6 +281,8 @@ static const struct hypothesis mistakes[] = {
     TWIST(target_missing, .unhit = AT_EDGES),
     TWIST(target_missing, .unhit = AT_FRONT),
     TWIST(target_missing, .unhit = AT_BACK),
+    TWIST(target_missing, .unhit = FIRST_IN_PIECE),
+    TWIST(target_missing, .unhit = LAST_IN_PIECE),
     TWIST(label_late, .late = true),
     TWIST(label_late, .late = true, .gradient_target = NO_TARGET),
     TWIST(mean_divisor, .loss_by = BY_ROWS, .gradient_by = BY_ROWS),
@@ -343,6 +348,7 @@ static bool ignored_are_wrong(const struct head* h, const struct tensor* t, doub
 struct wrong_rows {
     double high, low;
     bool lost, any, right, ruled_out;  // ruled_out: all of these rows hold -inf
+    bool infinite;                     // one is NaN or infinite
 };
 
 static struct wrong_rows wrong_rows_of(const struct head* h, const struct tensor* t,
@@ -358,6 +364,7 @@ static struct wrong_rows wrong_rows_of(const struct head* h, const struct tensor
             if (!differs(got, t->want[at + j], allowed)) continue;
             wrong = true;
             w.lost &= !isfinite(got) || got == 0;
+            w.infinite |= !isfinite(got);
         }
         bool infinite = false;
         for (int64_t j = 0; j < h->V; j++) infinite |= logits_of(h, row)[j] == -INFINITY;
@@ -517,7 +524,7 @@ static enum cause explain_within(const struct head* h, const struct tensor* t, s
     if (is_divided_by_0(h, t) || is_divided_alike(h, t, budget.max)) return CAUSE_mean_divisor;
     struct wrong_rows w = wrong_rows_of(h, t, budget.max);
     if (w.any && w.lost && w.ruled_out) return CAUSE_empty_state;
-    if (w.any && w.lost && w.high > 80.0) return CAUSE_overflow;
+    if (w.any && w.lost && w.infinite && w.high > 80.0) return CAUSE_overflow;
     if (w.any && w.lost && w.right && w.high < -80.0) return CAUSE_max_init;
     if (t == h->LSE && is_unscaled(h, budget.max)) return CAUSE_no_rescale;
     if (t == h->LSE) return from_LSE(h, budget.max);
