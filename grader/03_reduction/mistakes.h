@@ -265,10 +265,22 @@ static bool is_prefix(const struct batch* b) {
     return false;
 }
 
+// Every sum is -infinity, also those of rows that hold numbers alone: they began so.
+static bool begins_low(const struct batch* b) {
+    const struct tensor* sum = b->out[0];
+    bool of_numbers = false;
+    for (int64_t row = 0; row < b->rows; row++) {
+        if (sum->got[row] != -INFINITY && !isnan(sum->want[row])) return false;
+        of_numbers |= isfinite(sum->want[row]);
+    }
+    return of_numbers;
+}
+
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     (void)t, (void)budget;
     const struct batch* b = check_description(c);
     if (batch_keeps_rows(b, 1)) return CAUSE_row_before;
+    if (begins_low(b)) return CAUSE_sum_init;
     return leaked(b) ? CAUSE_nan_leak : is_prefix(b) ? CAUSE_merge_lost : CAUSE_NONE;
 }
 

@@ -58,7 +58,8 @@ enum rule {
     NOTHING_TAKEN,
     TAKEN_ONCE,  // of the multiprocessor, not of each block
     NO_BYTES_UNIT,
-    NEITHER,  // nothing taken, and no unit
+    NEITHER,       // nothing taken, and no unit
+    TAKEN_BEFORE,  // what is taken counts for the limit of a block; may wrap
     LONG_BLOCKS,
     WIDE_THREADS,
     LARGE_SHARED,
@@ -105,6 +106,7 @@ static const struct {
     {TAKEN_ONCE, CAUSE_shared_unit},
     {NO_BYTES_UNIT, CAUSE_shared_unit},
     {NEITHER, CAUSE_shared_unit},
+    {TAKEN_BEFORE, CAUSE_shared_unit},
     {LONG_BLOCKS, CAUSE_never_fits},
     {WIDE_THREADS, CAUSE_never_fits},
     {LARGE_SHARED, CAUSE_never_fits},
@@ -173,7 +175,8 @@ static int64_t blocks_with(const struct known_card* card, const struct grid* g, 
     const int64_t shared = r == SHARED_IN_INT ? (int32_t)g->shared : g->shared;
     if (g->threads < 1 || (g->threads > CARD_BLOCK_THREADS && r != LONG_BLOCKS)) return 0;
     if (g->registers > CARD_THREAD_REGISTERS && r != WIDE_THREADS) return 0;
-    if ((uint64_t)shared > card->shared_block && r != LARGE_SHARED) return 0;
+    const uint64_t taken = r == TAKEN_BEFORE ? CARD_SHARED_RESERVED : 0;
+    if ((uint64_t)shared + taken > card->shared_block && r != LARGE_SHARED) return 0;
     int64_t warps = up(g->threads, CARD_WARP) / CARD_WARP, most = INT32_MAX;
     if (r == WARPS_ROUNDED_DOWN && g->threads >= CARD_WARP) warps = g->threads / CARD_WARP;
     if (r != NO_BLOCK_LIMIT) most = card->blocks;
@@ -251,12 +254,12 @@ static void fail_answer(struct check* c, const struct grid* g, struct answer got
         c, cause,
         "%s: %d multiprocessors, each with %d threads, %d blocks, %d registers and %zu bytes "
         "of shared memory, %zu of them for a block\n"
-        "threads = %d, registers = %d, shared = %lld, blocks = %lld\n"
+        "threads = %d, registers = %d, shared = %llu, blocks = %lld\n"
         "%lld a multiprocessor in %lld waves, expected %lld in %lld",
         g->card.name, g->card.multiprocessors, g->card.threads, g->card.blocks, g->card.registers,
-        g->card.shared, g->card.shared_block, g->threads, g->registers, (long long)g->shared,
-        (long long)g->blocks, (long long)got.per, (long long)got.waves, (long long)want.per,
-        (long long)want.waves);
+        g->card.shared, g->card.shared_block, g->threads, g->registers,
+        (unsigned long long)g->shared, (long long)g->blocks, (long long)got.per,
+        (long long)got.waves, (long long)want.per, (long long)want.waves);
 }
 
 // Asks about all these grids. A wrong answer that no known mistake gives is taken for what the case

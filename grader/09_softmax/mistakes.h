@@ -125,6 +125,18 @@ static bool has_nan(const struct batch* b, int64_t row) {
     return false;
 }
 
+// Every row that has a score is divided by an l of -infinity: each y is -0.
+static bool is_divided_by_low(const struct batch* b) {
+    int64_t divided = 0;
+    for (int64_t row = 0; row < b->rows; row++) {
+        if (row_right(b, row)) continue;
+        for (int64_t j = 0; j < b->cols; j++)
+            if (got_of(b, row)[j] != 0 || !signbit(got_of(b, row)[j])) return false;
+        divided++;
+    }
+    return divided > 0;
+}
+
 // Rows that are lost: where exp leaves its range. An infinite exp times 1 / l is NaN: where all is
 // 0, it was l that was 0.
 static enum cause from_lost(const struct batch* b) {
@@ -281,7 +293,7 @@ static enum cause from_parts(const struct batch* b) {
 static bool groups_differ(const struct batch* b, int64_t threads, int64_t group, bool shifted) {
     enum { MOST = 1024 };
     for (int64_t row = 0; row < b->rows; row++) {
-        double low[MOST], high[MOST];
+        double low[MOST], high[MOST], least = INFINITY, most = 0;
         int64_t shift = shifted ? (b->first_out + row * b->stride_out) % 32 : 0;
         for (int64_t g = 0; g < threads / group; g++) low[g] = INFINITY, high[g] = -INFINITY;
         for (int64_t j = 0; j < b->cols; j++) {
@@ -293,7 +305,11 @@ static bool groups_differ(const struct batch* b, int64_t threads, int64_t group,
             low[g] = fmin(low[g], ratio);
             high[g] = fmax(high[g], ratio);
             if (!(high[g] - low[g] <= 4 * relative_of(b) * high[g])) return false;
+            least = fmin(least, ratio);
+            most = fmax(most, ratio);
         }
+        if (near(least, most, 4 * relative_of(b)) && !row_right(b, row))
+            return false;  // they agree
     }
     return true;
 }
@@ -326,6 +342,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (wrong == 0) return CAUSE_NONE;  // only the mean is wrong
     if (wrong == wrong_empty) return CAUSE_empty_row;
 
+    if (is_divided_by_low(b)) return CAUSE_sum_init;
     enum cause cause = from_unwritten(b);
     if (!cause) cause = from_lost(b);
     if (!cause) cause = from_ratio(b);

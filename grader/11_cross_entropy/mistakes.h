@@ -33,8 +33,10 @@ struct twist {
         MERGE_SECOND,    // or the first one's
         MERGE_CROSSED,   // or each is moved by the other's factor
     } l;
+    // what of the gradient is not divided by N
+    enum { ALL_DIVIDED, HIT_WHOLE = 1, OTHERS_WHOLE = 2, SOFTMAX_WHOLE = 4 } whole;
     // where a label's place is like any other
-    enum { NOWHERE, IN_PIECES, AT_EDGES, AT_FRONT, AT_BACK } unhit;
+    enum { NOWHERE, IN_PIECES, AT_EDGES, AT_FRONT, AT_BACK, FIRST_IN_PIECE, LAST_IN_PIECE } unhit;
     bool packed;          // rows are addressed without their stride
     bool half_labels;     // labels are read as numbers of 32 bits
     bool cut_labels;      // a label's upper 32 bits are lost
@@ -184,6 +186,9 @@ static double unscaled_l(const struct head* h, const struct twist* w, int64_t at
 
 // Is logit j of the row at `at` one of those whose label is overlooked?
 static bool is_unhit(const struct head* h, const struct twist* w, int64_t at, int64_t j) {
+    if (w->unhit >= FIRST_IN_PIECE)
+        return is_in_piece(h, at, j) &&
+               (j - head_of_row(h, at)) % PIECE == (w->unhit == FIRST_IN_PIECE ? 0 : PIECE - 1);
     if (!w->unhit || is_in_piece(h, at, j)) return w->unhit == IN_PIECES;
     if (w->unhit == AT_EDGES) return true;
     return w->unhit == (j < head_of_row(h, at) ? AT_FRONT : AT_BACK);
@@ -228,10 +233,13 @@ static void twisted(const struct head* h, const struct twist* w, double* loss, d
         if (t.hit > 0) sum += t.hit * (twisted_LSE(w, s) - x_label);
         for (int64_t j = 0; j < h->V && gradient; j++) {
             double p = w->lse == EXP_BASE_2 ? exp2(x[j] - s.m) / s.l : exp(x[j] - s.m) / s.l;
-            const bool unhit = is_unhit(h, w, at, j);
-            p -= u.others + (j == label && !unhit ? u.hit : 0);
-            gradient[at + j] =
-                token || w->bad_counted || w->V_allowed ? p / divisor(w->gradient_by, N, h) : NAN;
+            const bool unhit = is_unhit(h, w, at, j),
+                       known = token || w->bad_counted || w->V_allowed;
+            const double by = divisor(w->gradient_by, N, h), hit = j == label && !unhit ? u.hit : 0;
+            p /= w->whole & SOFTMAX_WHOLE ? 1 : by;
+            p -= u.others / (w->whole & OTHERS_WHOLE ? 1 : by);
+            p -= hit / (w->whole & HIT_WHOLE ? 1 : by);
+            gradient[at + j] = known ? p : NAN;
         }
     }
     if (loss) *loss = N > 0 || w->NaN_of_nothing ? sum / divisor(w->loss_by, N, h) : 0;
@@ -273,12 +281,20 @@ static const struct hypothesis mistakes[] = {
     TWIST(target_missing, .unhit = AT_EDGES),
     TWIST(target_missing, .unhit = AT_FRONT),
     TWIST(target_missing, .unhit = AT_BACK),
+    TWIST(target_missing, .unhit = FIRST_IN_PIECE),
+    TWIST(target_missing, .unhit = LAST_IN_PIECE),
     TWIST(label_late, .late = true),
     TWIST(label_late, .late = true, .gradient_target = NO_TARGET),
     TWIST(mean_divisor, .loss_by = BY_ROWS, .gradient_by = BY_ROWS),
     TWIST(mean_divisor, .loss_by = BY_ONE, .gradient_by = BY_ONE),
     TWIST(mean_divisor, .loss_by = BY_ELEMENTS, .gradient_by = BY_ELEMENTS),
     TWIST(mean_divisor, .loss_by = BY_IGNORED, .gradient_by = BY_IGNORED),
+    TWIST(mean_divisor, .whole = HIT_WHOLE),
+    TWIST(mean_divisor, .whole = HIT_WHOLE, .gradient_target = LABEL_WHOLE),
+    TWIST(mean_divisor, .whole = HIT_WHOLE, .gradient_target = UNSMOOTHED),
+    TWIST(mean_divisor, .whole = OTHERS_WHOLE),
+    TWIST(mean_divisor, .whole = HIT_WHOLE | OTHERS_WHOLE),
+    TWIST(mean_divisor, .whole = SOFTMAX_WHOLE),
     TWIST(smoothing, .loss_target = OTHERS_ALONE, .gradient_target = OTHERS_ALONE),
     TWIST(smoothing, .loss_target = UNSMOOTHED, .gradient_target = UNSMOOTHED),
     TWIST(smoothing, .loss_target = LABEL_WHOLE, .gradient_target = LABEL_WHOLE),
@@ -332,6 +348,7 @@ static bool ignored_are_wrong(const struct head* h, const struct tensor* t, doub
 struct wrong_rows {
     double high, low;
     bool lost, any, right, ruled_out;  // ruled_out: all of these rows hold -inf
+    bool infinite;                     // one is NaN or infinite
 };
 
 static struct wrong_rows wrong_rows_of(const struct head* h, const struct tensor* t,
@@ -347,6 +364,7 @@ static struct wrong_rows wrong_rows_of(const struct head* h, const struct tensor
             if (!differs(got, t->want[at + j], allowed)) continue;
             wrong = true;
             w.lost &= !isfinite(got) || got == 0;
+            w.infinite |= !isfinite(got);
         }
         bool infinite = false;
         for (int64_t j = 0; j < h->V; j++) infinite |= logits_of(h, row)[j] == -INFINITY;
@@ -374,6 +392,33 @@ static bool is_divided_by_0(const struct head* h, const struct tensor* t) {
         any = true;
     }
     return any;
+}
+
+// Is the gradient of every row that counts off by one factor, and LSE right? That factor is the
+// mean's, where no smoothing makes a label's part smaller.
+static bool is_divided_alike(const struct head* h, const struct tensor* t, double allowed) {
+    double low = INFINITY, high = 0, most = 0;
+    if (t != h->logits || h->smoothing > 0) return false;
+    for (int64_t row = 0; row < h->rows; row++) {
+        if (differs(h->LSE->got[row], h->LSE->want[row], 1e-3 * (1 + fabs(h->LSE->want[row]))))
+            return false;
+        for (int64_t j = 0; j < h->V; j++) {
+            const int64_t e = place_of(h, row, j);
+            const double got = t->got[e], want = t->want[e];
+            if (!isfinite(got) || !isfinite(want)) return false;
+            most = fmax(most, fabs(want));
+            if (!(fabs(want) > 64 * allowed)) continue;
+            low = fmin(low, got / want), high = fmax(high, got / want);
+        }
+    }
+    if (!(low > 0 && high - low <= 0x1p-6 * high) || fabs(high - 1) < 0x1p-5) return false;
+    for (int64_t row = 0; row < h->rows; row++)
+        for (int64_t j = 0; j < h->V; j++) {
+            const int64_t e = place_of(h, row, j);
+            if (differs(t->got[e], t->want[e] * (low + high) / 2, allowed + 0x1p-6 * most * high))
+                return false;
+        }
+    return true;
 }
 
 // LSE lacks some logits, or has numbers too many: as the end of a row, or its logits outside of
@@ -476,10 +521,10 @@ static enum cause explain_within(const struct head* h, const struct tensor* t, s
         return CAUSE_NONE;
     }
     if (ignored_are_wrong(h, t, budget.max)) return CAUSE_ignore_index;
-    if (is_divided_by_0(h, t)) return CAUSE_mean_divisor;
+    if (is_divided_by_0(h, t) || is_divided_alike(h, t, budget.max)) return CAUSE_mean_divisor;
     struct wrong_rows w = wrong_rows_of(h, t, budget.max);
     if (w.any && w.lost && w.ruled_out) return CAUSE_empty_state;
-    if (w.any && w.lost && w.high > 80.0) return CAUSE_overflow;
+    if (w.any && w.lost && w.infinite && w.high > 80.0) return CAUSE_overflow;
     if (w.any && w.lost && w.right && w.high < -80.0) return CAUSE_max_init;
     if (t == h->LSE && is_unscaled(h, budget.max)) return CAUSE_no_rescale;
     if (t == h->LSE) return from_LSE(h, budget.max);

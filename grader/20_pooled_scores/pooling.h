@@ -57,6 +57,7 @@ struct pool_flaw {
         BY_QUERY,
         TO_FIRST_ROW,      // no query of a block sees more than its first one
         ROUNDS_FROM_ZERO,  // a key is counted from the beginning of its round of pools
+        TILES_FROM_ZERO,   // ... from the beginning of its pool, in the first tile of it
         ONE_MORE,          // each query sees a key more, if its tile is there; what is not is zeros
         PAIRS              // the second key of a fragment's pair is hidden where the first is
     } mask;
@@ -153,7 +154,8 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
     int64_t first = i / rows * rows, block_end = first + rows;
     if (block_end > p->N_q) block_end = p->N_q;
     if (w->flaw.mask == TO_FIRST_ROW && seen > first + 1 + w->offset) seen = first + 1 + w->offset;
-    if (w->flaw.mask == ROUNDS_FROM_ZERO) seen = block_end + w->offset;
+    if (w->flaw.mask == ROUNDS_FROM_ZERO || (w->flaw.mask == TILES_FROM_ZERO && w->causal))
+        seen = block_end + w->offset;
     if (w->flaw.mask == PAIRS) seen = round_up(seen < 0 ? 0 : seen, 2);
     const bool one_more = w->flaw.mask == ONE_MORE;
     int64_t zeros_from =
@@ -183,6 +185,7 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
         int64_t J = pool_of(w, w->tile_k, pool, j);
         for (; known < seen && known < tile_end(w->tile_k, pool, j); known++) m = fmax(m, S[known]);
         if (w->flaw.mask == ROUNDS_FROM_ZERO && j % round >= own) continue;
+        if (w->flaw.mask == TILES_FROM_ZERO && j - j % pool + j % pool % w->tile_k >= own) continue;
         if (J < 0 || J >= pools_of(p, N_k) || !is_counted(w, w->tile_q, pool, i, p->N_q) ||
             !is_counted(w, w->tile_k, pool, j, N_k))
             continue;
@@ -233,6 +236,14 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
     for (int64_t last = pool; one_more && pool > w->tile_k && pool % w->tile_k; last += pool) {
         if (last > zeros_from || last >= own || i >= p->N_q) break;
         sums[last / pool - 1].value += exp32(-LSE);
+    }
+    // The keys of zeros behind a pool's last one, in its last tile.
+    for (int64_t at = 0; w->flaw.mask == TILES_FROM_ZERO && at < seen && i < p->N_q; at += pool) {
+        const int64_t stop = at + pool < seen ? at + pool : seen;
+        const int64_t filled = (stop - at - 1) % w->tile_k + 1, limit = own < stop ? own : stop;
+        int64_t counted = (limit - at < w->tile_k ? limit - at : w->tile_k) - filled;
+        if (stop - at > w->tile_k && counted > 0)
+            sums[at / pool].value += (double)counted * exp32(-LSE);
     }
     const int64_t rest = pool > w->tile_k ? round_up(pool, w->tile_k) - pool : 0;
     for (int64_t last = pool; w->flaw.all_rest && last < own && i < p->N_q; last += pool)
@@ -328,7 +339,7 @@ static bool is_of_tiles(const struct pool_flaw* flaw) {
     return flaw->all_rest || flaw->weight == OF_RUNNING_MAX || flaw->divisor == ROWS_OF_BLOCK ||
            flaw->last_part || flaw->tail_keys || flaw->tail_rows || flaw->place != ITS_OWN ||
            flaw->row_of_pair || flaw->mask == TO_FIRST_ROW || flaw->mask == ROUNDS_FROM_ZERO ||
-           flaw->mask == ONE_MORE;
+           flaw->mask == TILES_FROM_ZERO || flaw->mask == ONE_MORE;
 }
 
 static bool is_flaw(const struct suspect* s, const struct pool_flaw* flaw) {
@@ -375,6 +386,7 @@ static enum cause explain_slips(const struct suspect* s) {
         {CAUSE_pool_rows, {.place = BY_TILE}},
         {CAUSE_pool_rows, {.place = BY_TILE_NUMBER}},
         {CAUSE_pool_rows, {.all_rest = true}},
+        {CAUSE_place_in_tile, {.mask = TILES_FROM_ZERO}},
         {CAUSE_merge_lost, {.last_part = true}},
         {CAUSE_fragment_order, {.mask = PAIRS}},
         {CAUSE_fragment_order, {.row_of_pair = true}},

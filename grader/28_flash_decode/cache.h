@@ -31,6 +31,7 @@ struct decode {
     bool is_mixed;   // blocks begin in another order
     bool zero_tail;  // slots behind a sequence's last key hold 0, not NaN
     bool nowhere;    // what the table says behind a sequence's last page is no page at all
+    bool NaN_stays;  // explain() has found: outputs are NaN as well if nothing in the pages is
     bool is_far;     // pages lie more than 2^32 elements apart: page n is called n * far
     int64_t far;
     struct tensor *O, *LSE, *Q, *K, *V, *table, *lengths, *tickets;
@@ -202,10 +203,14 @@ static void decode_fill(struct decode* p) {
 
 // Where a kernel looks for the keys of a sequence. right_view() is right.
 struct view {
-    int64_t keys;              // that it takes for the sequence's
-    int64_t page_size;         // key j is in slot j % page_size of page[j / page_size]
-    int64_t slots;             // of a page in memory
-    bool masked;               // key j is in slot j & (page_size - 1)
+    int64_t keys;       // that it takes for the sequence's
+    int64_t page_size;  // key j is in slot j % page_size of page[j / page_size]
+    int64_t slots;      // of a page in memory
+    bool masked;        // key j is in slot j & (page_size - 1)
+    // where a head's slots are: side by side in the page, as they should; the heads of a slot side
+    // by side; all pages of a head; pages as if there were one head
+    // (in part: of the 16 keys of a page those that lanes copy at a time)
+    enum { IN_PAGE, IN_SLOT, IN_SLOT_IN_PART, OUTSIDE, OF_ONE_HEAD, PLACES } heads;
     int32_t page[MOST_PAGES];  // which may be negative: rows of zeros
     int64_t zeros_from;        // keys from this one on are rows of zeros
     int64_t queries_of;        // the sequence whose queries it takes
@@ -230,6 +235,20 @@ struct sequence {
     struct tensor Q, K, V, O, LSE;
 };
 
+// Where it looks for slot `slot` of a page, in head g.
+static int64_t place_in_view(const struct decode* p, const struct view* v, int64_t page,
+                             int64_t slot, int64_t g) {
+    int64_t row = (page * p->H_k + g) * v->slots + slot;
+    if (v->heads == IN_SLOT) row = (page * v->slots + slot) * p->H_k + g;
+    if (v->heads == IN_SLOT_IN_PART) {
+        const int64_t at_once = 32 * 8 / p->d, before = slot % 16 / at_once * at_once;
+        row = (page * v->slots + slot - before) * p->H_k + g + before;
+    }
+    if (v->heads == OUTSIDE) row = (g * p->pages + page) * v->slots + slot;
+    if (v->heads == OF_ONE_HEAD) row = (page + g) * v->slots + slot;
+    return row * p->d;
+}
+
 // Rows (keys, H_k, d) of a view, to be freed. NaN for what lies in no page.
 static double* rows_of_view(const struct decode* p, const struct view* v, const struct tensor* of) {
     double* rows = check_allocate(p->check, v->keys * p->H_k * p->d, sizeof *rows);
@@ -238,7 +257,7 @@ static double* rows_of_view(const struct decode* p, const struct view* v, const 
             const int64_t n = j / v->page_size;
             const int64_t slot = v->masked ? j & (v->page_size - 1) : j % v->page_size;
             const int64_t page = n < MOST_PAGES ? v->page[n] : -1;
-            const int64_t at = ((page * p->H_k + g) * v->slots + slot) * p->d;
+            const int64_t at = place_in_view(p, v, page, slot, g);
             double* row = &rows[(j * p->H_k + g) * p->d];
             for (int64_t x = 0; x < p->d && j < v->zeros_from; x++)
                 row[x] = page >= 0 && at + x < of->count ? of->value[at + x] : NAN;

@@ -58,6 +58,12 @@ static bool other_page_size(const struct decode* p, int64_t b, int variant, stru
     return v->page_size != p->page_size;
 }
 
+static bool other_layout(const struct decode* p, int64_t b, int variant, struct view* v) {
+    (void)b;
+    v->heads = variant + 1;
+    return p->H_k > 1;
+}
+
 // Slots as if the size were a power of two.
 static bool masked_slots(const struct decode* p, int64_t b, int variant, struct view* v) {
     (void)b, (void)variant;
@@ -143,7 +149,7 @@ static bool by_view(const struct suspect* s, const struct hypothesis* h, int var
         exists = ((const struct looks*)h->like)->twist(p, b, variant, &v) &&
                  (v.keys > 0 || p->length[b] == 0);
         bool is_NaN = exists && finds_NaN(p, &v);
-        exists = exists && is_NaN == is_LSE_NaN(p, b);
+        exists = exists && is_NaN == is_LSE_NaN(p, b) && !(is_NaN && p->NaN_stays);
         if (exists && !is_NaN)
             attend(p, b, &v, false, is_LSE ? other : guess, is_LSE ? guess : other);
         for (int64_t e = 0; is_NaN && e < of_a_sequence; e++) guess[b * of_a_sequence + e] = NAN;
@@ -167,6 +173,7 @@ static const struct hypothesis of_places[] = {
     LOOKS(CAUSE_page_table, no_table, 2),
     LOOKS(CAUSE_page_table, other_page_size, 10),
     LOOKS(CAUSE_page_table, masked_slots, 1),
+    LOOKS(CAUSE_page_layout, other_layout, PLACES - 1),
     LOOKS(CAUSE_mask_off_by_one, diagonal_off, 2),
     LOOKS(CAUSE_mask_corner, without_own, 1),
     LOOKS(CAUSE_mask_corner, corner_from_0, 1),
@@ -444,7 +451,7 @@ static enum cause explain_NaN(const struct suspect* s) {
     const struct decode* p = s->problem;
     const struct tensor* t = s->tensor;
     const int64_t of_a_sequence = t->count / p->B;
-    bool any = false, all_empty = true, all_tails = !p->zero_tail;
+    bool any = false, all_empty = true, all_tails = !p->zero_tail && !p->NaN_stays;
     for (int64_t e = 0; e < t->count; e++) {
         if (!isnan(t->got[e]) || !check_was_written(t, e)) continue;
         any = true;
@@ -479,6 +486,26 @@ static bool is_rounded_early(const struct decode* p, const struct tensor* t) {
     return t == p->O && largest > 64;
 }
 
+// Is O NaN somewhere, and is it so, too, with numbers where there is no key?
+static bool stays_NaN(struct check* c, const struct decode* p) {
+    struct tensor* const pages[] = {p->K, p->V};
+    bool any = false;
+    for (int64_t e = 0; e < p->O->count; e++)
+        any |= isnan(p->O->got[e]) && check_was_written(p->O, e);
+    if (!any) return false;
+    const int64_t count = p->K->count;
+    double* kept = check_allocate(p->check, 2 * count, sizeof *kept);
+    for (int64_t e = 0; e < 2 * count; e++) {
+        const struct tensor* of = pages[e / count];
+        kept[e] = of->value[e % count];
+        if (of->untouched[e % count]) of->value[e % count] = 0;
+    }
+    const bool stays = !check_has_numbers(c, p->O);
+    for (int64_t e = 0; e < 2 * count; e++) pages[e / count]->value[e % count] = kept[e];
+    free(kept);
+    return stays;
+}
+
 // A sequence by itself, its keys one behind the other: the mistakes of any kernel.
 static enum cause explain_sequence(struct check* c, const struct suspect* s, int64_t b) {
     struct decode* p = check_description(c);
@@ -500,6 +527,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (!p) return CAUSE_NONE;
     if (p->is_mixed) return CAUSE_block_order;  // the same was right before
     if (t == p->tickets) return CAUSE_ticket_kept;
+    p->NaN_stays = stays_NaN(c, p);
     enum cause cause = explain_nothing(p);
     if (!cause) cause = explain_packed(&s);
     if (!cause) cause = explain_by_LSE(&s);

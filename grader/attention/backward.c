@@ -241,6 +241,19 @@ static double exponent_of(const struct head* t, int64_t i, int64_t j, double LSE
     return op(t, S - LSE);
 }
 
+// The query whose LSE, or delta, stands for that of query i beside key j.
+static int64_t query_of(const struct head* t, int64_t i, int64_t j) {
+    const int64_t column = i - i % 2, row = i / 32 * 32 + i % 8;
+    const int64_t of[] = {[OWN_QUERY] = i,
+                          [COLUMN_BY_ROW] = column + j / 8 % 2,
+                          [FIRST_COLUMN] = column,
+                          [OTHER_COLUMN] = column + 1 - i % 2,
+                          [ROW_BY_COLUMN] = row + 8 * (j % 2),
+                          [ROW_BY_GROUP] = row + 8 * (i / 16 % 2),
+                          [ROW_BY_BOTH] = row + 16 * (i / 8 % 2) + 8 * (j % 2)};
+    return of[t->w->flaw.query];
+}
+
 // Row i of P and of dS, of the keys [begin, end).
 static void compute_weights(struct head* t, int64_t i, int64_t begin, int64_t end) {
     const struct backward* w = t->w;
@@ -251,6 +264,13 @@ static void compute_weights(struct head* t, int64_t i, int64_t begin, int64_t en
         if (!counts && !(w->flaw.dS_where_hidden && i >= loop_of(t->p, w, j).start)) {
             *P = *dS = 0;
             continue;
+        }
+        if (w->flaw.query) {
+            const int64_t n = query_of(t, i, j);
+            const bool exists = n < t->p->N_q;
+            if (w->flaw.query_of & 1)
+                LSE = exists ? w->LSE[place(w->stride[ARRAY_LSE], t->b, t->h, n)] : 0;
+            if (w->flaw.query_of & 2) *dS += t->delta[i] - (exists ? delta_of(t, n) : 0);
         }
         double p = counts ? op(t, exp(exponent_of(t, i, j, LSE))) : 0;
         if (!w->flaw.dS_unweighted) *dS = op(t, p * *dS);

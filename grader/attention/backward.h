@@ -43,6 +43,19 @@ struct backward_flaw {
         delta_rows;  // if not 0: behind so many queries of a tile of twice as many, delta is that
                      // of the query as far behind the tile's first
 
+    // Of which query a lane takes LSE (1) and delta (2), which it keeps for the rows or columns of
+    // its fragment: of S and dP transposed, a row is a key, or not.
+    enum {
+        OWN_QUERY,
+        COLUMN_BY_ROW,  // transposed: of both columns that which h tells, not e
+        FIRST_COLUMN,
+        OTHER_COLUMN,
+        ROW_BY_COLUMN,  // not transposed: of the rows 2r + h those e, r, or 2h + e
+        ROW_BY_GROUP,
+        ROW_BY_BOTH,
+    } query;
+    int query_of;
+
     // Which pairs of a query and a key count, and how often.
     enum {
         AS_WANTED,

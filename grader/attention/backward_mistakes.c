@@ -361,6 +361,16 @@ static enum cause explain_sums(const struct suspect* s) {
                                                                  : CAUSE_NONE;
 }
 
+// True if all elements are right but for those that are no numbers.
+static bool are_numbers_right(const struct suspect* s) {
+    const struct tensor* t = s->tensor;
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e] && isfinite(t->got[e]) &&
+            !(fabs(t->got[e] - t->want[e]) <= s->budget.max))
+            return false;
+    return true;
+}
+
 // The last causes: one NaN makes many.
 static enum cause explain_nonfinite(const struct suspect* s) {
     const struct problem* p = s->problem;
@@ -368,7 +378,7 @@ static enum cause explain_nonfinite(const struct suspect* s) {
     double lowest = INFINITY, highest = -INFINITY, largest = 0;  // of LSE; of |dP|
     if (backward_count_nonfinite(s->tensor) == 0) return CAUSE_NONE;
     for (int64_t e = 0; e < LSE->count; e++) {
-        if (isinf(LSE->value[e])) return CAUSE_masked_row;
+        if (isinf(LSE->value[e])) return are_numbers_right(s) ? CAUSE_masked_row : CAUSE_NONE;
         lowest = fmin(lowest, LSE->value[e]);
         highest = fmax(highest, LSE->value[e]);
     }

@@ -70,6 +70,27 @@ static bool taken_of_tile(const struct suspect* s, const struct hypothesis* h, i
 static const struct hypothesis in_tiles_of_P[] = {
     {CAUSE_transposed, OF_TILE(TILE_16)}, {CAUSE_transposed, OF_TILE(TILE_32)}, {0}};
 
+// ---- LSE and delta of another query ---------------------------------------------------------
+
+// Transposed for dK and dV, not for dQ. .like: of LSE (1), delta (2) or both.
+static bool of_other_query(const struct suspect* s, const struct hypothesis* h, int variant,
+                           double* guess) {
+    const struct problem* p = s->problem;
+    const int first = s->tensor == p->array[ARRAY_dQ].tensor ? ROW_BY_COLUMN : COLUMN_BY_ROW;
+    struct backward w = backward_right(p);
+    w.flaw.query = first + variant;
+    w.flaw.query_of = *(const int*)h->like;
+    return backward_guess(s, &w, guess);
+}
+
+#define OF_OTHER_QUERY(of) of_other_query, 3, (&(const int){of})
+
+// delta alone comes first: where all LSE are alike, both are like it.
+static const struct hypothesis in_lanes[] = {{CAUSE_delta, OF_OTHER_QUERY(2)},
+                                             {CAUSE_fragment_order, OF_OTHER_QUERY(3)},
+                                             {CAUSE_fragment_order, OF_OTHER_QUERY(1)},
+                                             {0}};
+
 // ---- an array in the place of another array ------------------------------------------------
 
 // Both arrays have as many rows. The mistake is in the array's first product, in its second, or in
@@ -205,6 +226,7 @@ enum cause backward_explain_products(struct check* c, const struct tensor* t,
                                               backward_mistakes_in_equations,
                                               backward_mistakes_in_mask,
                                               in_operands,
+                                              in_lanes,
                                               in_arrays,
                                               in_diagonal};
     const struct suspect s = backward_suspect(c, t, budget);

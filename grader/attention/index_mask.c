@@ -122,17 +122,21 @@ static bool is_seen(struct keys seen, int64_t j) {
     return (j >= seen.start && j < seen.sinks) || (j >= seen.from && j < seen.to);
 }
 
-// The queries that see key j.
-static struct range queries_of(const struct problem* p, int64_t b, int64_t j) {
+// The queries that see key j, if query i stands at position i + shift.
+static struct range queries_at(const struct problem* p, int64_t b, int64_t j, int64_t shift) {
     const struct index_mask* m = &p->index;
-    if (m->lines) return m->lines->queries[b * p->N_k + j];
     const struct range document = document_of(p, b, j);
-    int64_t from = document.from, to = document.to, shift = p->N_k - p->N_q;
+    int64_t from = document.from, to = document.to;
     if (m->causal || m->window) from = most(from, m->causal ? j : j - m->window);
     if (j < document.from + m->prefix) from = document.from;
     if (m->window && j >= document.from + m->sinks) to = least(to, j + m->window + !m->causal);
     from = least(most(from - shift, 0), p->N_q);
     return (struct range){from, least(most(to - shift, from), p->N_q)};
+}
+
+static struct range queries_of(const struct problem* p, int64_t b, int64_t j) {
+    if (p->index.lines) return p->index.lines->queries[b * p->N_k + j];
+    return queries_at(p, b, j, p->N_k - p->N_q);
 }
 
 static struct range document_of_key(const struct problem* p, int64_t b, int64_t j) {
@@ -174,6 +178,10 @@ static int times_by_queries(const struct problem* p, int64_t b, int64_t i, int64
     const int64_t T_q = p->index.tile_q, T_k = p->index.tile_k;
     int64_t first_row = i / T_q * T_q, last_row = least(first_row + T_q, p->N_q) - 1;
     struct keys first = keys_of(p, b, first_row), last = keys_of(p, b, last_row);
+    if (flaw == WALK_TOP_LEFT) {
+        first = keys_in(p, document_of(p, b, first_row), first_row);
+        last = keys_in(p, document_of(p, b, last_row), last_row);
+    }
     struct keys seen = keys_of(p, b, flaw == ROW_IN_BLOCK ? i % T_q : i);
     if (flaw == DOCUMENT_OF_FIRST || flaw == DOCUMENT_OF_LAST) {
         int64_t q = position_of(p, i);
@@ -229,6 +237,11 @@ static int times_by_keys(const struct problem* p, int64_t b, int64_t i, int64_t 
     int64_t shortest = least(most(first_key, d.from + p->index.sinks), last_key);
     struct range all = {first.from, most(last.to, queries_of(p, b, longest).to)};
     struct range whole = {last.from, queries_of(p, b, shortest).to};
+    if (flaw == WALK_OF_KEYS_TOP_LEFT) {
+        first = queries_at(p, b, first_key, 0), last = queries_at(p, b, last_key, 0);
+        all = (struct range){first.from, most(last.to, queries_at(p, b, longest, 0).to)};
+        whole = (struct range){last.from, queries_at(p, b, shortest, 0).to};
+    }
     if (d.from > first_key && flaw != DOCUMENTS_OF_KEYS_UNMASKED) whole.to = 0;
     if (flaw == LONGEST_OF_KEYS_WHOLE && d.from <= first_key) whole.to = all.to;
     if (flaw == END_OF_FIRST_KEY) all.to = first.to;

@@ -49,6 +49,7 @@ enum index_flaw {
     UNMASKED,              // tiles that are visited are seen whole
     DOCUMENT_OF_FIRST,     // a tile of queries is in the document of its first one
     DOCUMENT_OF_LAST,
+    WALK_TOP_LEFT,       // which tiles a tile of queries visits is asked as if query i stood at i
     END_OF_FIRST,        // a tile of queries visits the tiles up to those of its first one
     BEGIN_OF_LAST,       // ... from those of its last one on
     LOW_EDGE_UNMASKED,   // a tile that the first query sees from its first key on is seen whole
@@ -67,6 +68,7 @@ enum index_flaw {
     RANGE_INVERTED,  // in a tile that is masked what is seen is hidden, and the other way round
     DOCUMENT_OF_FIRST_KEY,  // the same mistakes of a tile of keys, and the queries that see it
     DOCUMENT_OF_LAST_KEY,
+    WALK_OF_KEYS_TOP_LEFT,
     END_OF_FIRST_KEY,
     END_OF_LAST_KEY,  // sinks are forgotten
     BEGIN_OF_LAST_KEY,

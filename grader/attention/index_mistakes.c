@@ -54,6 +54,8 @@ static const struct {
     {SLOPE_HALF, CAUSE_softcap_slope},
     {SLOPE_OF_P, CAUSE_softcap_slope},
     {CAPPED_AFTER_MASK, CAUSE_softcap_late},
+    {WALK_TOP_LEFT, CAUSE_mask_corner},
+    {WALK_OF_KEYS_TOP_LEFT, CAUSE_mask_corner},
     {END_OF_FIRST, CAUSE_tile_bounds},
     {BEGIN_OF_LAST, CAUSE_tile_bounds},
     {END_OF_FIRST_KEY, CAUSE_tile_bounds},
@@ -95,7 +97,9 @@ static const struct {
 };
 
 // Is there anything in the mask that can be mistaken so, in this pass?
-static bool is_possible(const struct index_mask* m, enum index_flaw flaw, bool backward) {
+static bool is_possible(const struct problem* p, enum index_flaw flaw) {
+    const struct index_mask* m = &p->index;
+    const bool backward = p->contract->backward;
     if (flaw >= WINDOW_MORE && flaw <= WINDOW_BOTH_WAYS && !m->window) return false;
     if (flaw >= WINDOW_ONE_SIDED && flaw <= WINDOW_BEGINS_LATE && m->causal) return false;
     if (flaw == WINDOW_BOTH_WAYS && !m->causal) return false;
@@ -109,6 +113,8 @@ static bool is_possible(const struct index_mask* m, enum index_flaw flaw, bool b
     if (flaw == PREFIX_KEPT && !m->window) return false;
     if (flaw >= DOCUMENTS_IGNORED && flaw <= DOCUMENTS_FEW && !m->documents) return false;
     if (flaw >= UNCAPPED && m->softcap == 0) return false;
+    const bool is_shifted = p->N_q != p->N_k;
+    if ((flaw == WALK_TOP_LEFT || flaw == WALK_OF_KEYS_TOP_LEFT) && !is_shifted) return false;
     return backward || !((flaw >= DOCUMENT_OF_FIRST_KEY && flaw < UNCAPPED) || flaw >= SLOPE_LOST);
 }
 
@@ -131,8 +137,7 @@ static bool next_mistake(const struct problem* p, int n, struct problem* mistake
     // A kernel for dK and dV looks up the document of a key.
     bool by_keys =
         tile == 1 && p->contract->backward && flaw >= DOCUMENTS_BEGIN_LATE && flaw <= DOCUMENTS_FEW;
-    if ((tile > 0 && !in_tiles && !by_keys) || !is_possible(&p->index, flaw, p->contract->backward))
-        return true;
+    if ((tile > 0 && !in_tiles && !by_keys) || !is_possible(p, flaw)) return true;
     mistaken->index.flaw = flaw;
     mistaken->index.by_keys = by_keys;
     mistaken->index.tile_q = tiles[tile][0];
@@ -171,6 +176,7 @@ static bool can_be(const struct suspect* s, const struct problem* p,
     const enum index_flaw flaw = mistaken->index.flaw;
     enum which a = ARRAY_Q;
     while (p->array[a].tensor != s->tensor) a++;
+    if (flaw == (is_of_keys(a) ? WALK_TOP_LEFT : WALK_OF_KEYS_TOP_LEFT)) return false;
     if (flaw >= UNCAPPED && flaw != CAPPED_AFTER_MASK) return true;
     for (int64_t b = 0; b < p->B; b++)
         for (int64_t n = 0; n < rows_of(p, a); n++)
@@ -258,18 +264,19 @@ static bool are_edges_unmasked(const struct suspect* s) {
     return found;
 }
 
-// The cause of the first mistake that fits.
-static enum cause explain_pairs(const struct suspect* s) {
+// The cause of the first mistake that fits; nothing: of those that put the mask elsewhere.
+static enum cause explain_pairs(const struct suspect* s, bool nothing) {
     struct problem right = *(const struct problem*)s->problem, mistaken;
     enum cause cause = CAUSE_NONE, found = CAUSE_NONE;
     index_find_lines(&right);
     for (int n = 0; !found && next_mistake(&right, n, &mistaken, &cause); n++) {
-        if (!cause) continue;
+        if (!cause || (nothing && cause != CAUSE_mask_corner)) continue;
         index_find_lines(&mistaken);
         if (can_be(s, &right, &mistaken) && is_right_for(*s, &mistaken, false)) found = cause;
         index_free_lines(&mistaken);
     }
-    if (!found && !right.contract->backward && are_edges_unmasked(s)) found = CAUSE_part_unmasked;
+    if (!found && !nothing && !right.contract->backward && are_edges_unmasked(s))
+        found = CAUSE_part_unmasked;
     index_free_lines(&right);
     bool unmasked = found == CAUSE_part_unmasked || found == CAUSE_causal_ignored ||
                     found == CAUSE_window_ignored;
@@ -303,14 +310,15 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     const struct index_mask* m = &p->index;
     if (m->window == INT32_MAX || m->sinks == INT32_MAX || m->prefix == INT32_MAX)
         return CAUSE_wrapped_index;
-    if (backward ? backward_is_zero(t) : saw_nothing(p)) return CAUSE_seen_hidden;
+    if (backward ? backward_is_zero(t) : saw_nothing(p))
+        return p->index.used && explain_pairs(&s, true) ? CAUSE_mask_corner : CAUSE_seen_hidden;
     if (backward && budget.max == 0 && backward_count_nonfinite(t) == 0)
         return CAUSE_not_repeatable;  // equal inputs, and outputs that are compared with each other
     // with fewer documents it was right: this case comes last
     if (p->index.documents > 1 << 16) return CAUSE_document;
     bool finite = !backward || backward_count_nonfinite(t) == 0;
     if (!finite && is_of_one(p, t) && has_empty_rows(p)) return CAUSE_hidden_in_one;
-    enum cause cause = finite && p->index.used ? explain_pairs(&s) : CAUSE_NONE;
+    enum cause cause = finite && p->index.used ? explain_pairs(&s, false) : CAUSE_NONE;
     if (cause) return cause;
     if (is_of_later_batches(&s)) return CAUSE_batch_ignored;
     // with ordinary numbers it was right: these cases come last

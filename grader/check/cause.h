@@ -15,7 +15,8 @@
     /* what was written where */                                                                   \
     CAUSE(never_written, "these elements were never written")                                      \
     CAUSE(all_zero, "every element is 0: what was summed does not reach the output")               \
-    CAUSE(out_of_bounds, "the kernel used memory outside an array: guard the last block or tile")  \
+    CAUSE(out_of_bounds, "the kernel used memory outside an array: mend the index, or guard the "  \
+                         "last block or tile")                                                     \
     CAUSE(input_changed, "the kernel wrote into one of its inputs")                                \
     CAUSE(tail_dropped, "only the last, partly filled block or tile is missing or wrong")          \
     CAUSE(last_left_out,                                                                           \
@@ -113,7 +114,7 @@
     CAUSE(rescale_reversed, "alpha is exp(m_old - m_new), not exp(m_new - m_old)")                 \
     CAUSE(rescale_crossed, "merged, l_a is multiplied with exp(m_a - m), l_b with exp(m_b - m): "  \
                            "not crosswise, and neither is left out")                               \
-    CAUSE(sum_init, "the running sum l must start at 0")                                           \
+    CAUSE(sum_init, "the running sum must start at 0, and who has nothing to add gives it 0")      \
     CAUSE(epsilon_added, "l is too large by a small number: add none to it, and start it at 0")    \
     CAUSE(small_weights,                                                                           \
           "small weights are dropped or held up: exp(x - m) is exact however small it is")         \
@@ -280,11 +281,15 @@
           "parts of a row are added as if each weighed the same: part s counts exp(LSE_s - M) "    \
           "times")                                                                                 \
     CAUSE(empty_part,                                                                              \
-          "a part in which a row sees no key has the weight 0: 0 / 0 and (-inf) - (-inf) are NaN") \
+          "a part is NaN when it is merged: one without keys has the weight 0, where 0 / 0 and "   \
+          "(-inf) - (-inf) are NaN, and of the others all that is read has to be stored there")    \
     CAUSE(length_ignored, "each sequence has a length of its own, lengths[b]")                     \
     CAUSE(page_table,                                                                              \
           "key j is in slot j % page_size of page page_table[b][j / page_size], in rows of "       \
           "max_pages")                                                                             \
+    CAUSE(page_layout,                                                                             \
+          "in a page the slots of one head lie side by side, and then those of the next head: "    \
+          "(pages, H_k, page_size, d)")                                                            \
     CAUSE(ticket_kept,                                                                             \
           "the tickets are not zeros afterwards: who draws the last one puts it back")             \
     COST(too_few_blocks,                                                                           \
@@ -382,7 +387,8 @@
     CAUSE(register_partition,                                                                      \
           "registers belong to the 4 partitions of a multiprocessor, and each holds whole warps")  \
     CAUSE(shared_unit,                                                                             \
-          "a block takes 1024 bytes of shared memory more than it asks for, in units of 128")      \
+          "a block takes 1024 bytes of shared memory more than it asks for, in units of 128; for " \
+          "its own limit counts what it asks for")                                                 \
     CAUSE(never_fits,                                                                              \
           "a block that fits nowhere, or a grid of no blocks, is not told from the others")        \
     CAUSE(last_wave,                                                                               \

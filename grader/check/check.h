@@ -141,6 +141,10 @@ void check_long_launch(struct check* c);
 // promises none. Not for a kernel whose blocks wait for earlier ones.
 void check_mix_blocks(struct check* c);
 
+// For explain(): runs the call that is compared once more, by itself and with its inputs as they
+// are now. Is every element of t then written, and a number?
+bool check_has_numbers(struct check* c, const struct tensor* t);
+
 // On the CPU device as many blocks of the case run at a time as can, also on few processors: what
 // depends on who comes first comes out in more ways.
 void check_crowd_blocks(struct check* c);

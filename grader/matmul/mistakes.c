@@ -93,6 +93,12 @@ bool size_of_another(const struct product* p, const struct sum* sum, int variant
     return true;
 }
 
+// In columns of 1 element, or rows, everything is as it is in the other order.
+static bool columns_of_another(const struct product* p, const struct sum* sum, int variant,
+                               struct extent* e) {
+    return size_of_another(p, sum, variant, e) && e->size > 1;
+}
+
 bool terms_of_another(const struct product* p, const struct sum* sum, int variant,
                       struct extent* e) {
     (void)sum;
@@ -380,6 +386,21 @@ bool make_C_rows(const struct suspect* s, const struct hypothesis* h, int varian
     return true;
 }
 
+// Its operands are where this row and column lead to in memory, beyond an array as well.
+bool make_flat(const struct suspect* s, const struct hypothesis* h, int variant, double* guess) {
+    const struct product* p = s->problem;
+    const int64_t length = another(p, variant);
+    (void)h;
+    if (length == p->N || length < 1) return false;
+    for (int64_t e = 0; e < p->M * p->N; e++) {
+        const struct extent terms = {.terms = p->K};
+        const struct sum sum = {.term = unguarded};
+        guess[e] = sum_of(p, &sum, &terms, e / length, e % length);
+        if (hypothesis_refuted(s, e, guess[e])) return false;
+    }
+    return true;
+}
+
 // ---- how often each term counts
 
 enum {
@@ -500,8 +521,8 @@ enum cause explain_counted(const struct suspect* s) {
 // ---- of packed matrices
 
 const struct hypothesis packed_mistakes[] = {
-    SUM(transposed, OF_PACKED, A_by_columns, size_of_another),
-    SUM(transposed, OF_PACKED, B_by_columns, size_of_another),
+    SUM(transposed, OF_PACKED, A_by_columns, columns_of_another),
+    SUM(transposed, OF_PACKED, B_by_columns, columns_of_another),
     SUM(swapped_sizes, OF_PACKED, A_row_length, size_of_another),
     SUM(swapped_sizes, OF_PACKED, B_row_length, size_of_another),
     SUM(swapped_sizes, OF_PACKED, unguarded, terms_of_another),
@@ -509,5 +530,6 @@ const struct hypothesis packed_mistakes[] = {
     SUM(zero_skipped, 1, nonzero_term, all_terms),
     {CAUSE_transposed, make_turned, 1, NULL},
     {CAUSE_swapped_sizes, make_C_rows, OF_PACKED, NULL},
+    {CAUSE_swapped_sizes, make_flat, OF_PACKED, NULL},
     {0},
 };

@@ -144,6 +144,10 @@ bool make_ties(const struct suspect* s, const struct hypothesis* h, int variant,
 // elements long: SIZES variants.
 bool make_C_rows(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
 
+// A hypothesis' make(): element e of a packed C is taken for that of row e / length and column
+// e % length, where length is M or K. OF_PACKED variants.
+bool make_flat(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
+
 // Terms that are left out, the same in all sums that are wrong: at the end or at the beginning; or
 // anywhere, and then they may also count several times, if K is small and many sums are wrong.
 // tile_skipped, or tile_twice if none is left out.
