@@ -118,10 +118,10 @@ static void far_more_blocks(struct check* c, int64_t size, int64_t blocks) {
         e++;
     if (e < p.C.t->count) {
         const double got = p.C.t->got[e], want = p.C.t->want[e];
-        stride(c, 15, N, 15, BLOCKS);  // is it wrong with few blocks, too?
-        begin_grid(c, 15, N, 15, 1 << 25);
-        check_fail(c, CAUSE_count_wraps, "C[%lld, %lld] is %g, expected %g", (long long)(e / N),
-                   (long long)(e % N), got, want);
+        stride(c, size, size, size, BLOCKS);  // is it wrong with few blocks, too?
+        begin_grid(c, size, size, size, blocks);
+        check_fail(c, CAUSE_count_wraps, "C[%lld, %lld] is %g, expected %g", (long long)(e / size),
+                   (long long)(e % size), got, want);
     }
     asked_blocks(c);
 }
