@@ -302,6 +302,7 @@ static void any_count(struct check* c) {
         struct adamw a = adamw_of(c, n[i], 2000);
         a.c.numbers.decay = dtype_round(F32, 0.1);
         a.c.numbers.n_decayed = i == 1 ? 0 : n[i];
+        if (i == 3) a.c.numbers.beta1 = a.c.numbers.beta2 = 0;  // m is g, v is g^2
         run_adamw(a, "any n");
     }
     // What is made of g, and how w moves, is no matter here; but m, v and w_bf16 are stored, too.
@@ -319,12 +320,16 @@ static void any_count(struct check* c) {
 
 static void sizes_of_0(struct check* c) {
     static const struct idle_call none[] = {
-        {COURSE_OK, {{"B", 0}}}, {COURSE_OK, {{"N", 0}, {"dX", 0}, {"workspace", 0}}}, {0}};
+        {COURSE_OK, {{"B", 0}, {"X", 0}, {"W_fc", 0}, {"dW_out", 0}}},
+        {COURSE_OK, {{"N", 0}, {"dX", 0}, {"workspace", 0}}},
+        {0}};
     static const struct idle_call no_parameters[] = {
-        {COURSE_OK, {{"n", 0}}}, {COURSE_OK, {{"n", 0}, {"w", 0}, {"g", 0}}}, {0}};
+        {COURSE_OK, {{"n", 0}, {"m", 0}, {"v", 0}, {"w_bf16", 0}}},
+        {COURSE_OK, {{"n", 0}, {"w", 0}, {"g", 0}}},
+        {0}};
     check_ordinary(c);
     run_adamw(adamw_of(c, 1024, 2000), "good arguments");
-    struct block b = block_of(c, 1, 8, 8, 1);
+    struct block b = block_of(c, 1, 8, 16, 1);
     check_idle_calls(c, none, declare_block, &b);
     struct adamw a = adamw_of(c, 64, 1);
     check_idle_calls(c, no_parameters, declare_adamw, &a);
@@ -349,6 +354,8 @@ static void bad_arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"B", -1}}},
         {COURSE_BAD_ARGUMENT, {{"B", 0}, {"N", -1}}},
         {COURSE_BAD_ARGUMENT, {{"C", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"C", -16}}},
+        {COURSE_BAD_ARGUMENT, {{"H", -1}}},
         {COURSE_BAD_ARGUMENT, {{"H", 0}}},
         {COURSE_BAD_ARGUMENT, {{"H", 3}}},
         {COURSE_UNSUPPORTED, {{"C", 12}, {"B", 0}}},
@@ -362,11 +369,28 @@ static void bad_arguments(struct check* c) {
         {0},
     };
     static const struct idle_call of_adamw[] = {
-        {COURSE_BAD_ARGUMENT, {{"n", -1}}},         {COURSE_BAD_ARGUMENT, {{"n_decayed", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"n_decayed", 65}}}, {COURSE_BAD_ARGUMENT, {{"step", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"beta1", 1}}},      {COURSE_BAD_ARGUMENT, {{"beta2", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"eps", 0}}},        {COURSE_BAD_ARGUMENT, {{"m", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"g", 0}}},          {0},
+        {COURSE_BAD_ARGUMENT, {{"n", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"n_decayed", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"n_decayed", 65}}},
+        {COURSE_BAD_ARGUMENT, {{"step", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"step", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"w", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"m", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"v", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"w_bf16", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"g", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"beta1", -0.5}}},
+        {COURSE_BAD_ARGUMENT, {{"beta1", 1}}},
+        {COURSE_BAD_ARGUMENT, {{"beta1", NAN}}},
+        {COURSE_BAD_ARGUMENT, {{"beta2", -0.5}}},
+        {COURSE_BAD_ARGUMENT, {{"beta2", 1}}},
+        {COURSE_BAD_ARGUMENT, {{"beta2", NAN}}},
+        {COURSE_BAD_ARGUMENT, {{"eps", -1e-4}}},
+        {COURSE_BAD_ARGUMENT, {{"eps", NAN}}},
+        {COURSE_BAD_ARGUMENT, {{"lr", NAN}}},
+        {COURSE_BAD_ARGUMENT, {{"decay", NAN}}},
+        {COURSE_BAD_ARGUMENT, {{"eps", 0}}},
+        {0},
     };
     check_ordinary(c);
     run_adamw(adamw_of(c, 1024, 2000), "good arguments");
@@ -382,7 +406,7 @@ static void bad_arguments(struct check* c) {
 static void layers_fail(struct check* c) {
     check_ordinary(c);
     run_adamw(adamw_of(c, 1024, 2000), "good arguments");
-    struct block b = block_of(c, 1, 8, 8, 1);
+    struct block b = block_of(c, 1, 8, 16, 1);
     check_launches_fail(c, declare_block, &b);
 }
 

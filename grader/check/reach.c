@@ -135,7 +135,9 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
     if (g.blocks < 2) return;
     const int64_t below = last_below(c, reached, problem, g.blocks, size);
     const int64_t blocks = g.blocks < g.launches ? 1 : g.blocks - g.launches + 1;
-    int64_t whole = below > 0 ? below + CEIL_DIV(below, g.blocks - 1) : blocks;
+    // Rows of a block, to the nearest: one of fewer blocks may take a row more, or one less.
+    const double of_block = below > 0 ? round((double)below / (double)(g.blocks - 1)) : 1;
+    int64_t whole = below > 0 ? (int64_t)of_block * g.blocks : blocks;
     if (below > 0 && whole < FEW) return;
     while (whole < FEW) whole *= 2;
     const int64_t most = below > 0 ? whole : blocks * MOST_ROWS;
