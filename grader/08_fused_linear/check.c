@@ -64,9 +64,10 @@ static void run(struct layer l, const char* what) {
 // ---- items, forward
 
 static void linear(struct check* c) {
-    run(layer_of(c, WHOLE_M, WHOLE_N, WHOLE_K), "one tile");
+    // Of columns more than a group of tiles has; with few rows, since each tile takes its time.
+    run(layer_of(c, WHOLE_M, WHOLE_N, WHOLE_K * check_pick(c, 4, 5)), "one tile of Y");
     run(layer_of(c, 2 * WHOLE_M, WHOLE_N, WHOLE_K), "tiles of rows");
-    run(layer_of(c, WHOLE_M, 2 * WHOLE_N, WHOLE_K * check_pick(c, 4, 5)), "tiles of columns");
+    run(layer_of(c, 8, 9 * WHOLE_N, WHOLE_K), "tiles of columns");
     struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K * check_pick(c, 4, 5));
     l.card = MORE_MEMORY;
     run(l, "as " MORE_MEMORY);
