@@ -111,12 +111,16 @@ static void inner_ragged(struct check* c) {
 }
 
 static void outer_ragged(struct check* c) {
-    static const int64_t hard[][2] = {{129, 40}, {15, 17}, {70, 264}, {1, 1}, {1, 40}, {40, 1}};
-    for (int i = 0; i < 6; i++) laid_out(c, hard[i][0], hard[i][1], WHOLE_K, i % 2 * 3);
-    // The columns behind the last whole 8 belong to one tile alone, whose block may come first.
-    struct product p = begin(c, check_pick(c, 130, 255), 256 + check_pick(c, 1, 7), WHOLE_K, 0);
-    check_mix_blocks(c);
-    run_surrounded(&p);
+    static const int64_t hard[][2] = {{129, 40}, {15, 17}, {1, 1}, {40, 1}, {1, 40}};
+    for (int i = 0; i < 5; i++) laid_out(c, hard[i][0], hard[i][1], WHOLE_K, i % 2 * 3);
+    // The columns behind the last whole 8 belong to one tile alone, whose block may come first: just
+    // behind a tile of 192 or of 256.
+    for (int i = 0; i < 2; i++) {
+        int64_t M = i ? check_pick(c, 130, 255) : 70, N = (i ? 256 : 192) + check_pick(c, 1, 7);
+        struct product p = begin(c, M, N, WHOLE_K, 0);
+        check_mix_blocks(c);
+        run_surrounded(&p);
+    }
 }
 
 // Columns of wider arrays, each with another stride; then rows that are more than 2^32 elements
