@@ -437,9 +437,11 @@ static void bad_arguments(struct check* c) {
     struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     l.with_Z = true;
     check_idle_calls(c, refused_forward, declare, &l);
+    check_large_calls(c, most_forward, "launch", declare, &l);
     check_launches_fail(c, declare, &l);
     l = backward_of(c, HALF_M, WHOLE_N, FUSED_LINEAR_GELU);
     check_idle_calls(c, refused_backward, declare, &l);
+    check_large_calls(c, most_backward, "launch", declare, &l);
     check_launches_fail(c, declare, &l);
 }
 

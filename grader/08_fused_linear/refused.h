@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+enum { MOST_SIZE = FUSED_LINEAR_MAX_SIZE };
 enum { BEYOND = FUSED_LINEAR_MAX_SIZE + 4, BEYOND_K = FUSED_LINEAR_MAX_SIZE + 8 };
 static const struct idle_call refused_forward[] = {
     {COURSE_BAD_ARGUMENT, {{"M", -1}}},
@@ -55,5 +56,11 @@ static const struct idle_call refused_backward[] = {
     {COURSE_UNSUPPORTED, {{"f", FUSED_LINEAR_NONE}, {"first_Z", 4}}},
     {0},
 };
+
+// Calls as large as may be, which nobody can run.
+static const struct idle_call most_forward[] = {
+    {COURSE_CUDA_ERROR, {{"M", MOST_SIZE}, {"N", MOST_SIZE}, {"K", MOST_SIZE}}}, {0}};
+static const struct idle_call most_backward[] = {
+    {COURSE_CUDA_ERROR, {{"M", MOST_SIZE}, {"N", MOST_SIZE}}}, {0}};
 
 #endif

@@ -423,12 +423,14 @@ static void arguments(struct check* c) {
         {COURSE_OK, {{"rows", 0}, {"loss", 0}, {"labels", 0}, {"workspace", 0}}},
         {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", -1}}},
         {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"V", 0}}},
         {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"stride", FEW - 1}}},
         {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"smoothing", 1}}},
         {COURSE_BAD_ARGUMENT, {{"stride", FEW - 1}}},
         {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride", FEW - 1}}},
-        {COURSE_BAD_ARGUMENT, {{"smoothing", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"smoothing", -0.5}}},
+        {COURSE_BAD_ARGUMENT, {{"smoothing", NAN}}},
         {COURSE_BAD_ARGUMENT, {{"smoothing", 1}}},
         {COURSE_BAD_ARGUMENT, {{"loss", 0}}},
         {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
@@ -443,14 +445,16 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"V", BEYOND}}},
         {0},
     };
-    static const struct idle_call not_a_number[] = {{COURSE_BAD_ARGUMENT, {{"first", 0}}}, {0}};
+    static const struct idle_call most[] = {
+        {COURSE_CUDA_ERROR, {{"V", CROSS_ENTROPY_MAX_V}, {"stride", CROSS_ENTROPY_MAX_V}}},
+        {0},
+    };
     check_ordinary(c);
     run_random(c, ROWS, COLS);
     struct head h = head_of(c, 4, FEW);
     check_idle_calls(c, calls, declare, &h);
     check_launches_fail(c, declare, &h);
-    h.smoothing = NAN;
-    check_idle_calls(c, not_a_number, declare, &h);
+    check_large_calls(c, most, "launch", declare, &h);
 }
 
 // Blocks that take one row after another, of a grid that does not grow: is there a barrier between

@@ -208,11 +208,16 @@ static void arguments(struct check* c, enum function f, const char* second) {
         {COURSE_BAD_ARGUMENT, {{second, 0}}},
         {0},
     };
+    const struct idle_call most[] = {
+        {COURSE_CUDA_ERROR, {{n->a, BEYOND - 1}, {n->b, BEYOND - 1}}},
+        {0},
+    };
     must_have_moved(c, f);
     struct problem p = counted(f);
     check_ordinary(c);
     run(c, p);
     check_idle_calls(c, calls, declare, &p);
+    check_large_calls(c, most, "launch", declare, &p);
     check_launches_fail(c, declare, &p);
 }
 
