@@ -77,9 +77,14 @@ static int together(const struct check* c, const struct idle_call* calls) {
 
 static void vary(struct check* c, int round, const char* name, double value) {
     switch (kind_of(c, name)) {
-        case TENSOR: check_vary_null(c, name, round); break;
-        case REAL: check_vary_real(c, name, round, value); break;
-        default: check_vary(c, name, round, (int64_t)value);
+    case TENSOR:
+        check_vary_null(c, name, round);
+        break;
+    case REAL:
+        check_vary_real(c, name, round, value);
+        break;
+    default:
+        check_vary(c, name, round, (int64_t)value);
     }
 }
 
