@@ -554,8 +554,8 @@ static void cheap_wider(struct check* c) {
 }
 
 // Of four rows of an odd V three begin inside of a sector. Stores that follow the row from there
-// move 1.05 times their bytes if a warp stores 512 of them, and more if less. The logits in front of
-// a row's whole pieces and behind them, stored one by one, make it 1.02.
+// move 1.05 times their bytes if a warp stores 512 of them, and more if less. The logits in front
+// of a row's whole pieces and behind them, stored one by one, make it 1.02.
 static void whole_sectors(struct check* c) {
     const int64_t V = 16 * check_pick(c, 380, 620) + 1;
     const struct arena_traffic* t = moved(c, 4, V, 3);
