@@ -136,12 +136,15 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
     const int64_t below = last_below(c, reached, problem, g.blocks, size);
     const int64_t blocks = g.blocks < g.launches ? 1 : g.blocks - g.launches + 1;
     // Rows of a block, to the nearest: one of fewer blocks may take a row more, or one less.
-    const double of_block = below > 0 ? round((double)below / (double)(g.blocks - 1)) : 1;
-    int64_t whole = below > 0 ? (int64_t)of_block * g.blocks : blocks;
+    const double nearest = round((double)below / (double)(g.blocks - 1));
+    const int64_t of_block = nearest > 1 ? (int64_t)nearest : 1;
+    int64_t whole = below > 0 ? below + of_block : blocks;
     if (below > 0 && whole < FEW) return;
     while (whole < FEW) whole *= 2;
-    const int64_t most = below > 0 ? whole : blocks * MOST_ROWS;
     bool right = reached(c, problem, whole);
+    if (!right && of_block > 1 && whole % of_block > 0)
+        whole -= whole % of_block, right = reached(c, problem, whole);
+    const int64_t most = below > 0 ? whole : blocks * MOST_ROWS;
     for (; whole <= most && 2 * whole < size; whole *= 2) {
         const bool twice = reached_beyond(c, reached, problem, 2 * whole);
         if (right && !twice) judge_capped(c, reached, problem, g.blocks, whole);
