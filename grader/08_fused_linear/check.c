@@ -6,6 +6,7 @@
 #include "check/reach.h"
 #include "layer.h"
 #include "mistakes.h"
+#include "refused.h"
 #include "wall/arena.h"
 
 // Elements: whole tiles for blocks of up to 128 x 256, and 64 along K.
@@ -63,9 +64,10 @@ static void run(struct layer l, const char* what) {
 // ---- items, forward
 
 static void linear(struct check* c) {
-    run(layer_of(c, WHOLE_M, WHOLE_N, WHOLE_K), "one tile");
+    // Of columns more than a group of tiles has; with few rows, since each tile takes its time.
+    run(layer_of(c, WHOLE_M, WHOLE_N, WHOLE_K * check_pick(c, 4, 5)), "one tile of Y");
     run(layer_of(c, 2 * WHOLE_M, WHOLE_N, WHOLE_K), "tiles of rows");
-    run(layer_of(c, WHOLE_M, 2 * WHOLE_N, WHOLE_K * check_pick(c, 4, 5)), "tiles of columns");
+    run(layer_of(c, 8, 9 * WHOLE_N, WHOLE_K), "tiles of columns");
     struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K * check_pick(c, 4, 5));
     l.card = MORE_MEMORY;
     run(l, "as " MORE_MEMORY);
@@ -180,6 +182,7 @@ static void limits(struct check* c) {
     run(l, "a word 1/2 below p 2^32");
     l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     l.p = 1;
+    l.with_Z = true;  // which nothing drops
     run(l, "p = 1");
     l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     l.p = 1 - 0x1p-12;
@@ -190,6 +193,8 @@ static void limits(struct check* c) {
     l.seed = WORD_0_SEED;
     l.offset = word_0_offsets[check_pick(c, 0, WORD_0_OFFSETS - 1)];
     run(l, "p = 0, and a word that is 0");
+    l.p = 0x1p-33;
+    run(l, "p 2^32 = 1/2, and a word that is 0");
 }
 
 static void all_together(struct check* c) {
@@ -363,20 +368,24 @@ static void backward_mask(struct check* c) {
 
 static void called_again(struct check* c) {
     struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+    const uint64_t seeds[] = {l.seed, l.seed, l.seed + 1};
+    const uint64_t offsets[] = {l.offset, l.offset + 1, l.offset + 1};
     l.p = 0.5;
     l.calls = 3;
     layer_begin(&l, "three calls, the first on another GPU");
-    check_begin_on(c, NULL);  // what is set for the first GPU is not set for this one
+    check_begin_on(c, MORE_MEMORY);  // what is set for the first GPU is not set for this one
     for (int call = 0; call < l.calls; call++) {
         check_round(c, call);
-        check_vary(c, "offset", call, (int64_t)l.first_offset + call);
+        check_vary(c, "offset", call, (int64_t)offsets[call]);
+        check_vary(c, "seed", call, (int64_t)seeds[call]);
         if (call == 2) check_vary(c, "M", call, l.M / 2);
         layer_fill(&l);
     }
     check_run(c);
     for (int call = 0; call < l.calls; call++) {
         check_round(c, call);
-        l.offset = l.first_offset + (uint64_t)call;
+        l.offset = offsets[call];
+        l.seed = seeds[call];
         if (call == 2) l.M /= 2;
         for (int64_t e = l.M * l.N; e < l.Y->count; e++) l.Y->untouched[e] = true;
         judge(&l);
@@ -423,48 +432,16 @@ static void sizes_of_0(struct check* c) {
 }
 
 static void bad_arguments(struct check* c) {
-    enum { BEYOND = FUSED_LINEAR_MAX_SIZE + 4, BEYOND_K = FUSED_LINEAR_MAX_SIZE + 8 };
-    static const struct idle_call forward[] = {
-        {COURSE_BAD_ARGUMENT, {{"M", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"M", 0}, {"N", -4}}},
-        {COURSE_BAD_ARGUMENT, {{"f", 3}}},
-        {COURSE_BAD_ARGUMENT, {{"p", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"M", 0}, {"p", 2}}},
-        {COURSE_BAD_ARGUMENT, {{"Y", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"X", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"W", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"bias", 0}}},
-        {COURSE_UNSUPPORTED, {{"M", 0}, {"N", BEYOND}}},
-        {COURSE_UNSUPPORTED, {{"M", 0}, {"K", BEYOND_K}}},
-        {COURSE_UNSUPPORTED, {{"N", WHOLE_N - 2}}},
-        {COURSE_UNSUPPORTED, {{"K", WHOLE_K - 4}}},
-        {COURSE_UNSUPPORTED, {{"first_Y", 4}}},
-        {COURSE_UNSUPPORTED, {{"first_Z", 4}}},
-        {COURSE_UNSUPPORTED, {{"first_bias", 4}}},
-        {0},
-    };
-    static const struct idle_call backward[] = {
-        {COURSE_BAD_ARGUMENT, {{"M", 0}, {"N", -4}}},
-        {COURSE_BAD_ARGUMENT, {{"p", 2}}},
-        {COURSE_BAD_ARGUMENT, {{"dZ", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"dY", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"Z", 0}}},
-        {COURSE_UNSUPPORTED, {{"N", WHOLE_N - 2}}},
-        {COURSE_UNSUPPORTED, {{"first_dZ", 4}}},
-        {COURSE_UNSUPPORTED, {{"first_Z", 4}}},
-        {0},
-    };
-    static const struct idle_call not_a_number[] = {{COURSE_BAD_ARGUMENT, {{"backward", 0}}}, {0}};
     check_ordinary(c);
     run(layer_of(c, HALF_M, WHOLE_N, WHOLE_K), "good arguments");
     struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     l.with_Z = true;
-    check_idle_calls(c, forward, declare, &l);
+    check_idle_calls(c, refused_forward, declare, &l);
+    check_large_calls(c, most_forward, "launch", declare, &l);
     check_launches_fail(c, declare, &l);
-    l.p = NAN;
-    check_idle_calls(c, not_a_number, declare, &l);
     l = backward_of(c, HALF_M, WHOLE_N, FUSED_LINEAR_GELU);
-    check_idle_calls(c, backward, declare, &l);
+    check_idle_calls(c, refused_backward, declare, &l);
+    check_large_calls(c, most_backward, "launch", declare, &l);
     check_launches_fail(c, declare, &l);
 }
 

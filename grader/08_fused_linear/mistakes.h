@@ -475,12 +475,14 @@ static enum cause explain_layer(const struct layer* l, const struct tensor* t) {
     if (l->p > 0 && t != l->Z && dropped_are_nan(l, t)) return CAUSE_drop_chosen;
     const bool of_f = l->f && t != (l->backward ? NULL : l->Z);
     if (of_f && only_large_are_nan(l, t)) return CAUSE_gelu_range;
+    const struct masks m = t == l->Z ? (struct masks){0} : masks_of(l, t);
+    const bool is_limit = m.other > 0 && m.other == m.near;
+    if (is_limit && l->p > 0 && 1000 * m.other < m.of) return CAUSE_drop_limit;
     enum cause cause = hypothesis_search(&s, of_numbers);
     if (!cause && l->p > 0 && t != l->Z) cause = hypothesis_search(&s, of_masks);
     if (cause) return cause;
     if (t != l->Z) {
-        struct masks m = masks_of(l, t);
-        if (m.other > 0 && m.other == m.near) return CAUSE_drop_limit;
+        if (is_limit) return CAUSE_drop_limit;
         // words agree by chance alone
         if (l->p > 0 && 20 * m.other > m.of) return CAUSE_other_words;
     }

@@ -134,6 +134,7 @@ static void too_wide(struct check* c) {
     struct head h = head_of(c, 2, 2 * check_pick(c, 131000, 135000) + 1);
     head_begin(&h, "too wide to be kept, with an outlier near the end");
     head_fill_rising(&h);
+    set_label(&h, 0, 0);  // whose gradient the first thread stores
     logits_of(&h, 1)[h.V - check_pick(c, 1, 9999)] = check_uniform(c, 120.0, 200.0);
     run(c, &h);
     // Logits that fit only with many threads' registers, or with the 227 KB of shared memory that a
@@ -144,6 +145,7 @@ static void too_wide(struct check* c) {
         h = head_of(c, 1, limits[i]);
         head_begin(&h, "at a limit");
         head_fill_rising(&h);
+        if (i % 2 == 0) set_label(&h, 0, 0);
         run(c, &h);
     }
 }
@@ -421,12 +423,14 @@ static void arguments(struct check* c) {
         {COURSE_OK, {{"rows", 0}, {"loss", 0}, {"labels", 0}, {"workspace", 0}}},
         {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", -1}}},
         {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"V", 0}}},
         {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"stride", FEW - 1}}},
         {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"smoothing", 1}}},
         {COURSE_BAD_ARGUMENT, {{"stride", FEW - 1}}},
         {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride", FEW - 1}}},
-        {COURSE_BAD_ARGUMENT, {{"smoothing", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"smoothing", -0.5}}},
+        {COURSE_BAD_ARGUMENT, {{"smoothing", NAN}}},
         {COURSE_BAD_ARGUMENT, {{"smoothing", 1}}},
         {COURSE_BAD_ARGUMENT, {{"loss", 0}}},
         {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
@@ -441,14 +445,16 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"V", BEYOND}}},
         {0},
     };
-    static const struct idle_call not_a_number[] = {{COURSE_BAD_ARGUMENT, {{"first", 0}}}, {0}};
+    static const struct idle_call most[] = {
+        {COURSE_CUDA_ERROR, {{"V", CROSS_ENTROPY_MAX_V}, {"stride", CROSS_ENTROPY_MAX_V}}},
+        {0},
+    };
     check_ordinary(c);
     run_random(c, ROWS, COLS);
     struct head h = head_of(c, 4, FEW);
     check_idle_calls(c, calls, declare, &h);
     check_launches_fail(c, declare, &h);
-    h.smoothing = NAN;
-    check_idle_calls(c, not_a_number, declare, &h);
+    check_large_calls(c, most, "launch", declare, &h);
 }
 
 // Blocks that take one row after another, of a grid that does not grow: is there a barrier between
@@ -548,12 +554,13 @@ static void cheap_wider(struct check* c) {
 }
 
 // Of four rows of an odd V three begin inside of a sector. Stores that follow the row from there
-// move 1.06 times their bytes if a warp stores 512 of them, and more if less.
+// move 1.05 times their bytes if a warp stores 512 of them, and more if less. The logits in front
+// of a row's whole pieces and behind them, stored one by one, make it 1.02.
 static void whole_sectors(struct check* c) {
     const int64_t V = 16 * check_pick(c, 380, 620) + 1;
     const struct arena_traffic* t = moved(c, 4, V, 3);
     check_at_most(c, CAUSE_partial_sectors, "bytes moved in 32-byte sectors for each logit stored",
-                  32.0 * (double)t->global_store_sectors / (4.0 * 2 * (double)V), 1.015);
+                  32.0 * (double)t->global_store_sectors / (4.0 * 2 * (double)V), 1.03);
 }
 
 static const struct item items[] = {

@@ -50,6 +50,7 @@ struct twist {
     bool V_allowed;       // label V passes for a token
     bool finite_alone;    // the logits of tokens that are ruled out do not enter the loss
     bool late;            // the label's logit is read when the gradient stands there
+    bool late_in_first;   // that, of a label among a row's first: its reader has stored them
     bool NaN_of_nothing;  // 0 / 0 if no row counts
 };
 
@@ -227,7 +228,8 @@ static void twisted(const struct head* h, const struct twist* w, double* loss, d
         if (LSE) LSE[row] = twisted_LSE(w, s);
         double x_label = token ? x[label] : w->V_allowed && label == h->V ? ANYTHING : NAN;
         double g = token ? exp(x_label - s.m) / s.l - u.others - u.hit : 0;
-        if (w->late) x_label = dtype_round(BF16, g / divisor(w->gradient_by, N, h));
+        if (w->late || (w->late_in_first && label < PIECE))
+            x_label = dtype_round(BF16, g / divisor(w->gradient_by, N, h));
         if (w->bad_counted && !token) x_label = s.m + log(s.l);
         sum += (t.others > 0 ? t.others * (V * (s.m + log(s.l)) - s.sum) : 0);
         if (t.hit > 0) sum += t.hit * (twisted_LSE(w, s) - x_label);
@@ -284,6 +286,7 @@ static const struct hypothesis mistakes[] = {
     TWIST(target_missing, .unhit = FIRST_IN_PIECE),
     TWIST(target_missing, .unhit = LAST_IN_PIECE),
     TWIST(label_late, .late = true),
+    TWIST(label_late, .late_in_first = true),
     TWIST(label_late, .late = true, .gradient_target = NO_TARGET),
     TWIST(mean_divisor, .loss_by = BY_ROWS, .gradient_by = BY_ROWS),
     TWIST(mean_divisor, .loss_by = BY_ONE, .gradient_by = BY_ONE),

@@ -435,12 +435,12 @@ static void group_sums(struct check* c) {
 
 // ---- 8 chunk_sums
 
-static void run_chunk_sums(struct check* c, int64_t n) {
+static void run_chunk_sums(struct check* c, int64_t n, double last) {
     check_case(c, "n = %lld", (long long)n);
     begin(c, BUG_HUNT_CHUNK_SUMS, 1, n, 1);
     struct tensor* x = integers(c, "x", SHAPE(n));
     struct tensor* y = check_output(c, "y", F32, SHAPE(CEIL_DIV(n, WARP)));
-    x->value[n - 1] = (double)check_pick(c, 1, 9);  // counted twice, it shows
+    x->value[n - 1] = last;  // counted twice, it shows; times 0, too, if it is infinite
     check_run(c);
     for (int64_t i = 0; i < n; i++) y->want[i / WARP] += x->value[i];
     compare(c, y);
@@ -450,13 +450,13 @@ static void run_chunk_sums(struct check* c, int64_t n) {
 static void chunk_sums(struct check* c) {
     const int64_t n = some_cols(c);
     begin_hunt(c, BUG_HUNT_CHUNK_SUMS);
-    run_chunk_sums(c, n);
+    run_chunk_sums(c, n, 7);
     const struct arena_traffic counted = count(c);
-    run_chunk_sums(c, THREADS * check_pick(c, 1, 40));
-    run_chunk_sums(c, 32 * check_pick(c, 5, 40) + check_pick(c, 1, 31));
-    run_chunk_sums(c, 1);
+    run_chunk_sums(c, THREADS * check_pick(c, 1, 40), 5);
+    run_chunk_sums(c, 32 * check_pick(c, 5, 40) + check_pick(c, 1, 31), 3);
+    run_chunk_sums(c, 1, INFINITY);
     check_watch(c, WATCH_CHECK);
-    run_chunk_sums(c, 200);
+    run_chunk_sums(c, 200, 9);
     judge_cost(c, &counted, 1, n,
                (struct cost){.launches = 1,
                              .load_bytes = 4 * WARP * warps_for(n),
@@ -577,6 +577,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     case BUG_HUNT_GROUP_SUMS:
         return nan_of_others(t) ? CAUSE_nan_leak : CAUSE_NONE;
     case BUG_HUNT_CHUNK_SUMS:
+        if (isnan(t->got[t->count - 1])) return CAUSE_nan_leak;
         return last_sum(c, t) ? CAUSE_inner_tail : CAUSE_NONE;
     case BUG_HUNT_MASKED_SOFTMAX:
         return masked_explain(check_description(c));

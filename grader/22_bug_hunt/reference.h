@@ -131,9 +131,23 @@ static inline void masked_softmax_in_float(const struct masked* p, double* y) {
                              p->cols, &m);
 }
 
+// Rows in which something is hidden are 0 where they should not be: a hidden score was the largest,
+// and was left out then.
+static inline bool hidden_was_largest(const struct masked* p) {
+    bool any = false;
+    for (int64_t i = 0; i < p->rows; i++)
+        for (int64_t j = 0; j < (int64_t)p->seen->value[i]; j++) {
+            const double got = p->y->got[i * p->cols + j];
+            if (p->seen->value[i] < (double)p->cols && got != 0) return false;
+            any |= got == 0;
+        }
+    return any;
+}
+
 // What hidden columns hold tells.
 static inline enum cause masked_explain(const struct masked* p) {
     bool nan_in_empty = false;
+    if (hidden_was_largest(p)) return CAUSE_mask_value;
     for (int64_t i = 0; i < p->rows; i++)
         for (int64_t j = (int64_t)p->seen->value[i]; j < p->cols; j++) {
             double got = p->y->got[i * p->cols + j];

@@ -78,7 +78,7 @@ static void must_have_moved(struct check* c, enum function f) {
 // ---- items: right answers
 
 // The last: steps so many that a part of them could be a block's own.
-static const int64_t hard[][2] = {{17, 129}, {33, 15}, {15, 33}, {1, 1}, {4321, 3}, {3, 20011}};
+static const int64_t hard[][2] = {{17, 128}, {33, 15}, {64, 33}, {1, 1}, {4321, 3}, {3, 20011}};
 enum { HARD = sizeof hard / sizeof hard[0] };
 
 static int64_t odd(struct check* c) {
@@ -208,11 +208,16 @@ static void arguments(struct check* c, enum function f, const char* second) {
         {COURSE_BAD_ARGUMENT, {{second, 0}}},
         {0},
     };
+    const struct idle_call most[] = {
+        {COURSE_CUDA_ERROR, {{n->a, BEYOND - 1}, {n->b, BEYOND - 1}}},
+        {0},
+    };
     must_have_moved(c, f);
     struct problem p = counted(f);
     check_ordinary(c);
     run(c, p);
     check_idle_calls(c, calls, declare, &p);
+    check_large_calls(c, most, "launch", declare, &p);
     check_launches_fail(c, declare, &p);
 }
 
@@ -222,7 +227,7 @@ static void safe(struct check* c, enum function f) {
     must_have_moved(c, f);
     check_watch(c, WATCH_CHECK);
     run(c, counted(f));
-    const int64_t sizes[][2] = {{1, 1}, {33, 15}, {15, 129}, {odd(c), odd(c)}};
+    const int64_t sizes[][2] = {{1, 1}, {33, 15}, {15, 128}, {odd(c), odd(c)}};
     for (int i = 0; i < 4; i++) run_unjudged(c, problem_of(f, sizes[i][0], sizes[i][1]));
     for (int i = 0; i < 3; i++) {
         struct problem p = problem_of(f, 64, 64);

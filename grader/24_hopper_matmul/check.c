@@ -111,9 +111,16 @@ static void inner_ragged(struct check* c) {
 }
 
 static void outer_ragged(struct check* c) {
-    static const int64_t hard[][2] = {{129, 40}, {15, 17}, {70, 264}, {1, 1}, {1, 40}, {40, 1}};
-    for (int i = 0; i < 6; i++) laid_out(c, hard[i][0], hard[i][1], WHOLE_K, i % 2 * 3);
-    laid_out(c, check_pick(c, 130, 255), check_pick(c, 257, 300), WHOLE_K, 0);
+    static const int64_t hard[][2] = {{129, 40}, {15, 17}, {1, 1}, {40, 1}, {1, 40}};
+    for (int i = 0; i < 5; i++) laid_out(c, hard[i][0], hard[i][1], WHOLE_K, i % 2 * 3);
+    // Just behind a tile of 192 or of 256 columns: those behind the last whole 8 belong to one tile
+    // alone, whose block may come first.
+    for (int i = 0; i < 2; i++) {
+        int64_t M = i ? check_pick(c, 130, 255) : 70, N = (i ? 256 : 192) + check_pick(c, 1, 7);
+        struct product p = begin(c, M, N, WHOLE_K, 0);
+        check_mix_blocks(c);
+        run_surrounded(&p);
+    }
 }
 
 // Columns of wider arrays, each with another stride; then rows that are more than 2^32 elements
@@ -178,17 +185,22 @@ static void not_finite(struct check* c) {
 
 static void three_calls(struct check* c) {
     enum { CALLS = 3 };
+    // The second call has the same arrays and sizes, and other strides.
     struct product p = begin(c, WHOLE_M, WHOLE_N, WHOLE_K, 0);
+    p.C_part.gap = p.A_part.gap = p.B_part.gap = 8;
     check_rounds(c, CALLS);
     product_declare(&p);
+    const struct product packed = product_smaller(&p, 1, WHOLE_M, WHOLE_N, WHOLE_K);
     for (int call = 0; call < CALLS; call++) {
         check_round(c, call);
         product_fill(&p, -contract.largest, contract.largest);
     }
     check_run(c);
     for (int call = 0; call < CALLS; call++) {
+        const struct product* of = call == 1 ? &packed : &p;
         check_round(c, call);
-        product_compare(&p);
+        check_describe(c, (void*)of);
+        product_compare(of);
     }
     // Calls of other sizes: the smaller one first, then the larger one first.
     for (int small_first = 0; small_first < 2; small_first++) {
@@ -223,6 +235,8 @@ static void declare(struct check* c, void* product) {
 static void bad_arguments(struct check* c) {
     const struct idle_call tma[] = {
         {COURSE_BAD_ARGUMENT, {{"transpose_A", 2}}},
+        {COURSE_BAD_ARGUMENT, {{"transpose_A", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"transpose_B", 2}}},
         {COURSE_BAD_ARGUMENT, {{"transpose_B", -1}, {"M", 0}}},
         {COURSE_UNSUPPORTED, {{"first_C", 4}}},
         {COURSE_UNSUPPORTED, {{"first_A", 4}}},
@@ -230,7 +244,9 @@ static void bad_arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"stride_C", WHOLE_N + 4}}},
         {COURSE_UNSUPPORTED, {{"stride_A", WHOLE_K + 4}}},
         {COURSE_UNSUPPORTED, {{"stride_B", WHOLE_N + 1}}},
+        {COURSE_UNSUPPORTED, {{"stride_C", (int64_t)1 << 39}}},
         {COURSE_UNSUPPORTED, {{"stride_A", (int64_t)1 << 39}}},
+        {COURSE_UNSUPPORTED, {{"stride_B", (int64_t)1 << 39}}},
         {COURSE_BAD_ARGUMENT, {{"stride_A", WHOLE_M - 8}, {"transpose_A", 1}}},
         {COURSE_BAD_ARGUMENT, {{"stride_B", WHOLE_K - 8}, {"transpose_B", 1}}},
         {0},

@@ -263,9 +263,35 @@ static void means(struct check* c) {
     judge_adamw(&a, true);
 }
 
+// The same step of two models, whose betas differ.
+static void corrected_anew(struct check* c) {
+    struct adamw a[2] = {adamw_of(c, 1024, check_pick(c, 2, 5))};
+    a[1] = a[0];
+    a[1].c.numbers.beta1 = dtype_round(F32, 0.8);
+    a[1].c.numbers.beta2 = dtype_round(F32, 0.99);
+    check_case(c, "step %lld of two models with other betas", (long long)a[0].c.numbers.step);
+    check_rounds(c, 2);
+    declare_adamw(c, &a[0]);
+    check_vary_real(c, "beta1", 1, a[1].c.numbers.beta1);
+    check_vary_real(c, "beta2", 1, a[1].c.numbers.beta2);
+    a[1].c.w = a[0].c.w, a[1].c.m = a[0].c.m, a[1].c.v = a[0].c.v;
+    a[1].c.w_bf16 = a[0].c.w_bf16, a[1].c.g = a[0].c.g;
+    for (int call = 0; call < 2; call++) {
+        check_round(c, call);
+        fill_adamw(&a[call]);
+    }
+    check_run(c);
+    for (int call = 0; call < 2; call++) {
+        check_round(c, call);
+        a[call].described.adamw = &a[call].c;
+        check_describe(c, &a[call].described);
+        judge_adamw(&a[call], false);
+    }
+}
+
 static void corrected(struct check* c) {
     // At the first step v alone does not tell how it came about.
-    run_adamw(adamw_of(c, 1024, check_pick(c, 2, 5)), "an early step");
+    corrected_anew(c);
     run_adamw(adamw_of(c, 1024, 1), "the first step");
     run_adamw(adamw_of(c, 1024, ((int64_t)1 << 32) + check_pick(c, 1, 3)), "a step of 33 bits");
     // 1 - beta2^step as a difference of floats is off by 5e-5 and 1e-4 at these steps.
@@ -282,7 +308,7 @@ static void decayed(struct check* c) {
     a.c.numbers.n_decayed = 1024;
     run_adamw(a, "all decay");
     a.c.numbers.decay = dtype_round(F32, -0.1);
-    a.c.numbers.n_decayed = 4 * check_pick(c, 75, 175) + check_pick(c, 1, 3);
+    a.c.numbers.n_decayed = 4 * check_pick(c, 75, 175) + 2 * check_pick(c, 0, 1) + 1;
     run_adamw(a, "some decay, by -0.1");
 }
 
@@ -302,6 +328,7 @@ static void any_count(struct check* c) {
         struct adamw a = adamw_of(c, n[i], 2000);
         a.c.numbers.decay = dtype_round(F32, 0.1);
         a.c.numbers.n_decayed = i == 1 ? 0 : n[i];
+        if (i == 3) a.c.numbers.beta1 = a.c.numbers.beta2 = 0;  // m is g, v is g^2
         run_adamw(a, "any n");
     }
     // What is made of g, and how w moves, is no matter here; but m, v and w_bf16 are stored, too.
@@ -319,12 +346,16 @@ static void any_count(struct check* c) {
 
 static void sizes_of_0(struct check* c) {
     static const struct idle_call none[] = {
-        {COURSE_OK, {{"B", 0}}}, {COURSE_OK, {{"N", 0}, {"dX", 0}, {"workspace", 0}}}, {0}};
+        {COURSE_OK, {{"B", 0}, {"X", 0}, {"W_fc", 0}, {"dW_out", 0}}},
+        {COURSE_OK, {{"N", 0}, {"dX", 0}, {"workspace", 0}}},
+        {0}};
     static const struct idle_call no_parameters[] = {
-        {COURSE_OK, {{"n", 0}}}, {COURSE_OK, {{"n", 0}, {"w", 0}, {"g", 0}}}, {0}};
+        {COURSE_OK, {{"n", 0}, {"m", 0}, {"v", 0}, {"w_bf16", 0}}},
+        {COURSE_OK, {{"n", 0}, {"w", 0}, {"g", 0}}},
+        {0}};
     check_ordinary(c);
     run_adamw(adamw_of(c, 1024, 2000), "good arguments");
-    struct block b = block_of(c, 1, 8, 8, 1);
+    struct block b = block_of(c, 1, 8, 16, 1);
     check_idle_calls(c, none, declare_block, &b);
     struct adamw a = adamw_of(c, 64, 1);
     check_idle_calls(c, no_parameters, declare_adamw, &a);
@@ -349,6 +380,8 @@ static void bad_arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"B", -1}}},
         {COURSE_BAD_ARGUMENT, {{"B", 0}, {"N", -1}}},
         {COURSE_BAD_ARGUMENT, {{"C", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"C", -16}}},
+        {COURSE_BAD_ARGUMENT, {{"H", -1}}},
         {COURSE_BAD_ARGUMENT, {{"H", 0}}},
         {COURSE_BAD_ARGUMENT, {{"H", 3}}},
         {COURSE_UNSUPPORTED, {{"C", 12}, {"B", 0}}},
@@ -364,9 +397,15 @@ static void bad_arguments(struct check* c) {
     static const struct idle_call of_adamw[] = {
         {COURSE_BAD_ARGUMENT, {{"n", -1}}},         {COURSE_BAD_ARGUMENT, {{"n_decayed", -1}}},
         {COURSE_BAD_ARGUMENT, {{"n_decayed", 65}}}, {COURSE_BAD_ARGUMENT, {{"step", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"beta1", 1}}},      {COURSE_BAD_ARGUMENT, {{"beta2", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"eps", 0}}},        {COURSE_BAD_ARGUMENT, {{"m", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"g", 0}}},          {0},
+        {COURSE_BAD_ARGUMENT, {{"step", -1}}},      {COURSE_BAD_ARGUMENT, {{"w", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"m", 0}}},          {COURSE_BAD_ARGUMENT, {{"v", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"w_bf16", 0}}},     {COURSE_BAD_ARGUMENT, {{"g", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"beta1", -0.5}}},   {COURSE_BAD_ARGUMENT, {{"beta1", 1}}},
+        {COURSE_BAD_ARGUMENT, {{"beta1", NAN}}},    {COURSE_BAD_ARGUMENT, {{"beta2", -0.5}}},
+        {COURSE_BAD_ARGUMENT, {{"beta2", 1}}},      {COURSE_BAD_ARGUMENT, {{"beta2", NAN}}},
+        {COURSE_BAD_ARGUMENT, {{"eps", -1e-4}}},    {COURSE_BAD_ARGUMENT, {{"eps", NAN}}},
+        {COURSE_BAD_ARGUMENT, {{"lr", NAN}}},       {COURSE_BAD_ARGUMENT, {{"decay", NAN}}},
+        {COURSE_BAD_ARGUMENT, {{"eps", 0}}},        {0},
     };
     check_ordinary(c);
     run_adamw(adamw_of(c, 1024, 2000), "good arguments");
@@ -382,7 +421,7 @@ static void bad_arguments(struct check* c) {
 static void layers_fail(struct check* c) {
     check_ordinary(c);
     run_adamw(adamw_of(c, 1024, 2000), "good arguments");
-    struct block b = block_of(c, 1, 8, 8, 1);
+    struct block b = block_of(c, 1, 8, 16, 1);
     check_launches_fail(c, declare_block, &b);
 }
 

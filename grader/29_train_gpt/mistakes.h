@@ -60,11 +60,16 @@ enum adamw_slip {
     CORRECTED_BY_FIRST,  // by the first call's step
     CORRECTED_OUTSIDE,   // v behind the root
     CORRECTED_BY_INT,    // by the step's lower 32 bits
+    CORRECTED_BY_SUM,    // 1 + beta^step
     DECAY_LOST,
     DECAY_OF_ALL,
     DECAY_OF_THE_OTHERS,
-    DECAY_OF_QUADS,  // of four neighbours all, if the first one does
+    DECAY_OF_PAIRS,  // of two neighbours both, if the first one does
+    DECAY_OF_QUADS,
+    DECAY_OF_EIGHTS,
     DECAY_OF_BLOCKS,
+    DECAY_OF_WHOLE_QUADS,  // of four neighbours none, if the last one does not
+    DECAY_ONE_LESS,
     DECAY_IN_G,  // Adam with L2: g + decay w
     DECAY_WITHOUT_LR,
     DECAY_OF_NEW_W,  // of the w that has moved already
@@ -97,6 +102,7 @@ static double correction(double beta, int64_t step, enum adamw_slip slip) {
     if (slip == CORRECTED_FROM_0) step--;
     if (slip == CORRECTED_FROM_2) step++;
     if (slip == CORRECTED_BY_INT) step = (int32_t)step;
+    if (slip == CORRECTED_BY_SUM) return 2 + expm1((double)step * log(beta));
     return -expm1((double)step * log(beta));
 }
 
@@ -176,6 +182,26 @@ static bool simulate_block(const struct block_case* b, const struct tensor* t, e
     return from != NULL;
 }
 
+// The parameter by which it is decided whether i decays.
+static int64_t decided_by(enum adamw_slip slip, int64_t i) {
+    switch (slip) {
+    case DECAY_OF_PAIRS:
+        return i / 2 * 2;
+    case DECAY_OF_QUADS:
+        return i / 4 * 4;
+    case DECAY_OF_EIGHTS:
+        return i / 8 * 8;
+    case DECAY_OF_BLOCKS:
+        return i / 256 * 256;
+    case DECAY_OF_WHOLE_QUADS:
+        return i / 4 * 4 + 3;
+    case DECAY_ONE_LESS:
+        return i + 1;
+    default:
+        return i;
+    }
+}
+
 static bool simulate_adamw(const struct adamw_case* a, const struct tensor* t, enum adamw_slip slip,
                            double* guess) {
     const struct adamw_numbers* s = &a->numbers;
@@ -183,10 +209,8 @@ static bool simulate_adamw(const struct adamw_case* a, const struct tensor* t, e
         double w = a->w->value[i], m = a->m->value[i], v = a->v->value[i], w_bf16 = 0;
         for (int64_t k = 0; k < s->steps; k++)
             adamw_one(s, slip, slip == CORRECTED_BY_FIRST ? s->step : s->step + k,
-                      (slip == DECAY_OF_QUADS    ? i / 4 * 4
-                       : slip == DECAY_OF_BLOCKS ? i / 256 * 256
-                                                 : i) < s->n_decayed,
-                      a->g->value[k * s->n + i], &w, &m, &v, &w_bf16);
+                      decided_by(slip, i) < s->n_decayed, a->g->value[k * s->n + i], &w, &m, &v,
+                      &w_bf16);
         guess[i] = t == a->w ? w : t == a->m ? m : t == a->v ? v : dtype_round(BF16, w_bf16);
     }
     return true;
@@ -246,12 +270,17 @@ static const struct hypothesis mistakes[] = {
     SLIP(bias_correction, .adamw = CORRECTED_BY_BETA2),
     SLIP(bias_correction, .adamw = CORRECTED_OUTSIDE),
     SLIP(bias_correction, .adamw = CORRECTED_BY_INT),
+    SLIP(bias_correction, .adamw = CORRECTED_BY_SUM),
     SLIP(stale_state, .adamw = CORRECTED_BY_FIRST),
     SLIP(weight_decay, .adamw = DECAY_LOST),
     SLIP(weight_decay, .adamw = DECAY_OF_ALL),
     SLIP(weight_decay, .adamw = DECAY_OF_THE_OTHERS),
+    SLIP(weight_decay, .adamw = DECAY_OF_PAIRS),
     SLIP(weight_decay, .adamw = DECAY_OF_QUADS),
+    SLIP(weight_decay, .adamw = DECAY_OF_EIGHTS),
     SLIP(weight_decay, .adamw = DECAY_OF_BLOCKS),
+    SLIP(weight_decay, .adamw = DECAY_OF_WHOLE_QUADS),
+    SLIP(weight_decay, .adamw = DECAY_ONE_LESS),
     SLIP(weight_decay, .adamw = DECAY_IN_G),
     SLIP(weight_decay, .adamw = DECAY_WITHOUT_LR),
     SLIP(weight_decay, .adamw = DECAY_OF_NEW_W),

@@ -1,6 +1,7 @@
 // arguments.c: see arguments.h.
 #include "check/arguments.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,15 +24,16 @@ static int count(const struct idle_call* call) {
 static void append(char text[240], const struct idle_call* call) {
     size_t used = strlen(text);
     for (int i = 0; i < count(call) && used < 240; i++)
-        used += (size_t)snprintf(text + used, 240 - used, "%s%s = %lld", i ? ", " : "",
-                                 call->but[i].name, (long long)call->but[i].value);
+        used += (size_t)snprintf(text + used, 240 - used, "%s%s = %.15g", i ? ", " : "",
+                                 call->but[i].name, call->but[i].value);
 }
 
 static void begin(struct check* c, const struct idle_call* call, const char* what) {
     char text[240] = "";
     append(text, call);
     check_case(c, "%s%s", text, what);
-    for (int i = 0; i < count(call); i++) check_replace(c, call->but[i].name, call->but[i].value);
+    for (int i = 0; i < count(call); i++)
+        check_replace(c, call->but[i].name, (int64_t)call->but[i].value);
 }
 
 // Begins a case whose rounds are these calls, of the same status. The name counts them.
@@ -52,13 +54,13 @@ static bool is_tensor(const struct check* c, const char* name) {
     return false;
 }
 
-// True if a round can change the argument. (A real has no integers, and of a 0 one cannot tell.)
-static bool can_vary(const struct check* c, const char* name) {
+// What kind of an argument it is. NONE: none of that name is declared.
+enum kind { NONE, INTEGER, REAL, TENSOR };
+
+static enum kind kind_of(const struct check* c, const char* name) {
     for (int i = 0; i < c->scalar_count; i++)
-        if (strcmp(c->scalar[i].name, name) == 0)
-            return c->scalar[i].integer[0] != 0 &&
-                   c->scalar[i].real[0] == (double)c->scalar[i].integer[0];
-    return is_tensor(c, name);
+        if (strcmp(c->scalar[i].name, name) == 0) return c->is_real[i] ? REAL : INTEGER;
+    return is_tensor(c, name) ? TENSOR : NONE;
 }
 
 // How many of the next calls can be rounds of one case, since a call that is refused leaves nothing
@@ -67,17 +69,23 @@ static int together(const struct check* c, const struct idle_call* calls) {
     int n = 0;
     for (; n < ARENA_ROUNDS && count(&calls[n]) > 0; n++) {
         bool can = calls[n].status == calls[0].status && calls[n].status != COURSE_OK;
-        for (int i = 0; i < count(&calls[n]); i++) can &= can_vary(c, calls[n].but[i].name);
+        for (int i = 0; i < count(&calls[n]); i++) can &= kind_of(c, calls[n].but[i].name) != NONE;
         if (!can) break;
     }
     return n;
 }
 
-static void vary(struct check* c, int round, const char* name, int64_t value) {
-    if (is_tensor(c, name))
+static void vary(struct check* c, int round, const char* name, double value) {
+    switch (kind_of(c, name)) {
+    case TENSOR:
         check_vary_null(c, name, round);
-    else
-        check_vary(c, name, round, value);
+        break;
+    case REAL:
+        check_vary_real(c, name, round, value);
+        break;
+    default:
+        check_vary(c, name, round, (int64_t)value);
+    }
 }
 
 static void run(struct check* c, int status) {
@@ -97,16 +105,17 @@ static void run(struct check* c, int status) {
 
 void check_idle_calls(struct check* c, const struct idle_call* calls,
                       void (*declare)(struct check* c, void* problem), void* problem) {
-    for (int n; count(calls) > 0; calls += n > 1 ? n : 1) {
+    for (int n; count(calls) > 0; calls += n > 0 ? n : 1) {
         check_case(c, "a good call");
         declare(c, problem);
         n = together(c, calls);
-        if (n > 1)
+        if (n == 1 && calls->but[0].value == floor(calls->but[0].value)) n = 0;
+        if (n > 0)
             begin_together(c, calls, n);
         else
             begin(c, calls, calls->status == COURSE_OK ? ": nothing to do" : " must be refused");
         declare(c, problem);
-        for (int r = 0; n > 1 && r < n; r++)
+        for (int r = 0; r < n; r++)
             for (int i = 0; i < count(&calls[r]); i++)
                 vary(c, r, calls[r].but[i].name, calls[r].but[i].value);
         run(c, calls->status);

@@ -19,8 +19,8 @@ struct idle_call {
     int status;  // what the launcher must return
     struct {
         const char* name;
-        int64_t value;  // of an int or a real; a tensor or a workspace of that name is NULL
-    } but[4];           // as many as have a name, at least one
+        double value;  // of an int or a real; a tensor or a workspace of that name is NULL
+    } but[4];          // as many as have a name, at least one
 };
 
 // The next case is an ordinary call: an item that asks for calls that do nothing makes one first,

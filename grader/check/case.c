@@ -391,6 +391,7 @@ static struct arena_scalar* add_scalar(struct check* c, const char* name) {
     if (c->scalar_count == ARENA_SCALARS) check_error(c, "more than %d scalars", ARENA_SCALARS);
     struct arena_scalar* s = &c->scalar[c->scalar_count++];
     *s = (struct arena_scalar){.integer = {0}};
+    c->is_real[s - c->scalar] = false;
     snprintf(s->name, sizeof s->name, "%s", name);
     return s;
 }
@@ -420,6 +421,7 @@ void check_vary_real(struct check* c, const char* name, int round, double value)
 void check_real(struct check* c, const char* name, double value) {
     const struct replaced* other = replacement(c, name);
     struct arena_scalar* s = add_scalar(c, name);
+    c->is_real[s - c->scalar] = true;
     for (int r = 0; r < ARENA_ROUNDS; r++) s->real[r] = other ? (double)other->value : value;
 }
 

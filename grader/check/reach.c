@@ -141,11 +141,16 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
     if (g.blocks < 2) return;
     const int64_t blocks = without_single(g);
     const int64_t below = blocks > 1 ? last_below(c, reached, problem, blocks, size) : 0;
-    int64_t whole = below > 0 ? below + CEIL_DIV(below, blocks - 1) : blocks;
+    // Rows of a block, to the nearest: one of fewer blocks may take a row more, or one less.
+    const double nearest = below > 0 ? round((double)below / (double)(blocks - 1)) : 1;
+    const int64_t of_block = nearest > 1 ? (int64_t)nearest : 1;
+    int64_t whole = below > 0 ? below + of_block : blocks;
     if (below > 0 && whole < FEW) return;
     while (whole < FEW) whole *= 2;
-    const int64_t most = below > 0 ? whole : blocks * MOST_ROWS;
     bool right = reached(c, problem, whole);
+    if (!right && of_block > 1 && whole % of_block > 0)
+        whole -= whole % of_block, right = reached(c, problem, whole);
+    const int64_t most = below > 0 ? whole : blocks * MOST_ROWS;
     for (; whole <= most && 2 * whole < size; whole *= 2) {
         const bool twice = reached_beyond(c, reached, problem, 2 * whole);
         if (right && !twice) judge_capped(c, reached, problem, g.blocks, whole);

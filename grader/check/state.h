@@ -92,6 +92,7 @@ struct check {
     struct tensor_state state[ARENA_TENSORS];
     int scalar_count;
     struct arena_scalar scalar[ARENA_SCALARS];
+    bool is_real[ARENA_SCALARS];  // declared by check_real()
     int replaced_count;
     struct replaced replaced[REPLACED];
     void* description;  // check_describe()

@@ -137,8 +137,10 @@ static __global__ void layer_attention_kernel(struct layer_attention a) {
 TRAIN_GPT_LAYER layer_attention_backward(bf16* dQKV, const bf16* QKV, const bf16* O,
                                          const float* LSE, const bf16* dO, int B, int N, int C,
                                          int H, void* workspace) {
-    struct layer_attention a = {dQKV, QKV, O, LSE, dO, (float*)workspace, B, N, H, C / H};
     int64_t queries = (int64_t)B * H * N, elements = (int64_t)B * N * 3 * C;
+    // At the end of the workspace: a smaller one does not do for kernels that need all of it.
+    size_t delta = train_gpt_layer_bytes(B, N, C, H) / sizeof(float) - (size_t)queries;
+    struct layer_attention a = {dQKV, QKV, O, LSE, dO, (float*)workspace + delta, B, N, H, C / H};
     LAYER_LAUNCH(layer_delta_kernel, layer_blocks(queries), LAYER_THREADS, &a);
     LAYER_LAUNCH(layer_attention_kernel, layer_blocks(elements), LAYER_THREADS, &a);
     return COURSE_OK;

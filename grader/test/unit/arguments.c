@@ -28,6 +28,7 @@ START_TEST(test_int_and_real) {
     ck_assert_int_eq(check_int_of(c, "m"), 5);
     ck_assert_int_eq(check_int_of(c, "n"), -1);
     ck_assert_double_eq(c->scalar[2].real[0], 3);
+    ck_assert(c->is_real[2] && !c->is_real[0] && !c->is_real[1]);
     check_case(c, "end");
 }
 END_TEST
