@@ -119,6 +119,7 @@ static void extreme(struct check* c) {
 
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 19, 16));
+    backward_case_faint(all_keys(c, 19, 16));
     struct problem p = with_d(all_keys(c, 16 + pick_ragged(c, 49, 63), 64), 48);
     backward_case_rounded_once(p);
     p = all_keys(c, 19, 16);
@@ -165,6 +166,11 @@ static void arguments(struct check* c) {
     problem_launches_fail(p);
 }
 
+static void fill_all(struct problem* p) {
+    backward_fill(p);
+    backward_forward(p);
+}
+
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     for (int is_causal = 0; is_causal <= 1; is_causal++) {
@@ -173,10 +179,9 @@ static void safe(struct check* c) {
         backward_case(with_heads(with_d(p, is_causal ? 16 : 21), 1, 2));
     }
     backward_case_far(with_d(all_keys(c, 17, 17), 21));  // nothing may be read behind a row
-    backward_misaligned(all_keys(c, 17, 17));
-    struct problem odd = all_keys(c, 17, 17);
-    odd.contract = &one_gap;
-    backward_case_named(odd, GAPS, "");
+    // With a d for which a kernel may have pieces of its own.
+    backward_misaligned(with_d(all_keys(c, 17, 17), 64));
+    problem_uneven(with_heads(with_d(all_keys(c, 17, 17), 64), 2, 2), fill_all);
 }
 
 // The bytes of a case but for arrays that are read once: K and V; O and dO, for delta; the sums of

@@ -157,7 +157,8 @@ static void large_pools(struct check* c) {
     // The most that a block has to hold.
     judge(with_d(sizes(c, 256, 128, false, &(struct pooling){.pool = 128}), 128), PACKED, "",
           JUDGE_O);
-    judge_pools(c, 20, 30, false, 24, ", and not full", JUDGE_O);
+    // A pool larger than all keys, but not than all queries; in another item the other way round.
+    judge_pools(c, 44, 20, false, 24, ", and not full", JUDGE_O);
 }
 
 // Short tails, which weigh most: of the queries, of the keys, of both.
@@ -166,7 +167,7 @@ static void ragged(struct check* c) {
     judge_pools(c, 128 + rest, 48, false, 8, "", JUDGE_O);
     judge_pools(c, 48, 64 + rest, false, 8, "", JUDGE_O);
     judge_pools(c, 16 + rest, 35, false, 8, "", JUDGE_O);
-    judge_pools(c, 1, 5, false, 16, "", JUDGE_O);
+    judge_pools(c, 1, 20, false, 16, "", JUDGE_O);
     judge_pools(c, 17, 1100, false, 8, "", JUDGE_O);
     struct problem p = sizes(c, 1, 2, false, &(struct pooling){.pool = 1});
     attention_reaches(with_heads(p, 1, 4), REACH_MOST - check_pick(c, 0, 9));
@@ -185,8 +186,8 @@ static void masked(struct check* c) {
                          ", pool = 16: one key less than whole tiles", 4, 1);
     judge_pools(c, 1, 27, true, 8, ": one query sees all", JUDGE_O);
     // The corners of the mask are no corners of pools.
-    judge_pools(c, 40, 40 + 8 * check_pick(c, 1, 2) + check_pick(c, 2, 6), true, 8,
-                ": the diagonal is no pool's", JUDGE_O);
+    judge_pools(c, 132, 132 + check_pick(c, 2, 6), true, 10,
+                ": the diagonal is no pool's, and no tile ends with a pool", JUDGE_O);
     // More heads than pick_work() takes at a time, and some left.
     judge(with_heads(sizes(c, 16, 16, true, &pooling), 1, 19), PACKED, "", JUDGE_O);
 }
@@ -194,6 +195,8 @@ static void masked(struct check* c) {
 static void empty_rows(struct check* c) {
     judge_pools(c, 64, 8 * (2 * check_pick(c, 1, 3) + 1), true, 8, "", JUDGE_O | JUDGE_LSE);
     judge_pools(c, 48, 44, true, 4, "", JUDGE_O | JUDGE_LSE);
+    // More pools that no query of a block sees than the block has threads.
+    judge_pools(c, 128 + 260, 260, true, 1, "", JUDGE_O | JUDGE_LSE);
 }
 
 static void heads(struct check* c) {
@@ -308,10 +311,13 @@ static void again(struct check* c) {
     // Where blocks or threads take turns by chance: sums by atomicAdd. Pools of 8 may be one piece.
     check_watch(c, WATCH_PROFILE);
     p.H = 1;
-    pooling.pool = check_pick(c, 5, 7);
-    judge(p, PACKED, "", JUDGE_O);
-    check_at_most(c, CAUSE_not_repeatable, "atomic operations for each element of R",
-                  (double)check_traffic(c)->atomics / (double)pooling.R->count, 0.1);
+    const int64_t pools[] = {check_pick(c, 5, 7), 16};
+    for (int n = 0; n < 2; n++) {
+        pooling.pool = pools[n];
+        judge(p, PACKED, "", JUDGE_O);
+        check_at_most(c, CAUSE_not_repeatable, "atomic operations for each element of R",
+                      (double)check_traffic(c)->atomics / (double)pooling.R->count, 0.1);
+    }
 }
 
 static void arguments(struct check* c) {
@@ -325,6 +331,8 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"R", 0}}},
         PROBLEM_ORDER(80),
         {COURSE_BAD_ARGUMENT, {{"pool", 129}, {"N_q", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"pool", 129}, {"H", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"pool", 129}, {"d", 0}}},
         {COURSE_UNSUPPORTED, {{"pool", 129}, {"H", 0}}},
         {COURSE_UNSUPPORTED, {{"pool", 129}, {"V", 0}}},
         {COURSE_BAD_ARGUMENT, {{"R", 0}, {"stride_v.n", 68}}},

@@ -115,7 +115,7 @@ static void many_heads(struct check* c) {
 }
 
 static void heads(struct check* c) {
-    static const int64_t group[] = {1, 3, 16, 20};
+    static const int64_t group[] = {1, 3, 16, 132};
     for (int n = 0; n < 4; n++)
         decode_case(with_key_heads(decode_of(c, group[n], pages(c, 10, 20)), 2 + n % 2), "",
                     JUDGE_O);
@@ -225,6 +225,17 @@ static void hard_scores(struct check* c) {
         check_run(c);
         decode_judge(&p, JUDGE_O);
     }
+
+    // As low as scores are: -2^125, in every other row.
+    p = decode_of(c, 4, pages(c, 40, 50));
+    p.scale = 0x1p97;
+    decode_begin(&p, ", all scores -2^125 in every other row, and 0 in the others");
+    for (int64_t e = 0; e < p.Q->count; e++)
+        p.Q->value[e] = e % p.d == 0 && e / p.d % 2 ? 0x1p14 : 0;
+    for (int64_t j = 0; j < p.length[0]; j++)
+        for (int64_t x = 0; x < p.d; x++) row_of_key(&p, p.K, 0, 0, j)[x] = x == 0 ? -0x1p14 : 0;
+    check_run(c);
+    decode_judge(&p, JUDGE_O);
 
     // The parts are up to 127, and cancel: their mean is a thousandth of that.
     p = decode_of(c, 4, 1024);
