@@ -226,14 +226,19 @@ static void hard_scores(struct check* c) {
         decode_judge(&p, JUDGE_O);
     }
 
-    // As low as scores are: -2^125, in every other row.
+    // As low as scores are: -2^125, in every other row. An LSE of that size does not hold how many
+    // keys a part has, so all values of a column are the same.
     p = decode_of(c, 4, pages(c, 40, 50));
     p.scale = 0x1p97;
     decode_begin(&p, ", all scores -2^125 in every other row, and 0 in the others");
     for (int64_t e = 0; e < p.Q->count; e++)
         p.Q->value[e] = e % p.d == 0 && e / p.d % 2 ? 0x1p14 : 0;
+    const double* V = row_of_key(&p, p.V, 0, 0, 0);
     for (int64_t j = 0; j < p.length[0]; j++)
-        for (int64_t x = 0; x < p.d; x++) row_of_key(&p, p.K, 0, 0, j)[x] = x == 0 ? -0x1p14 : 0;
+        for (int64_t x = 0; x < p.d; x++) {
+            row_of_key(&p, p.K, 0, 0, j)[x] = x == 0 ? -0x1p14 : 0;
+            row_of_key(&p, p.V, 0, 0, j)[x] = V[x];
+        }
     check_run(c);
     decode_judge(&p, JUDGE_O);
 
