@@ -391,7 +391,7 @@ static double bytes_of_K_and_V(struct check* c, int64_t N_q, int64_t N_k, bool c
 // diagonal. What the tiles of the same kernel read if nothing is hidden is seen where all queries
 // see more keys. Of that a third is left in tiles of 128 queries if 320 of 384 queries see nothing,
 // with smaller tiles less. Of N queries that see N keys (N + n) / 2N are left in tiles of n queries
-// and n keys; keys may be loaded 64 at a time. If only the first pass ends at the diagonal, it is
+// and n keys; keys may be loaded 64 at a time. LSE may be loaded for each tile. If only the first pass ends at the diagonal, it is
 // 0.67 and more, for n = 128 0.83.
 static void cheap(struct check* c) {
     enum { N = 256, FEW = 384, MORE = 64, SMALLEST_TILE = 8 };
@@ -408,7 +408,7 @@ static void cheap(struct check* c) {
     check_loaded_once(c, "V");
     double tile = fmax(64, 3 * N / seen);
     check_at_most(c, CAUSE_masked_read, "share of K and V that is read in spite of the mask",
-                  masked / (of_a_key * N * seen), (N + tile) / (2 * N) + 0.01);
+                  masked / (of_a_key * N * seen), (N + tile) / (2 * N) + 0.02);
     double few_see = bytes_of_K_and_V(c, FEW, MORE, true, 4) / (of_a_key * MORE);
     check_at_most(c, CAUSE_masked_read, "share of K and V that is read though few queries see it",
                   seen > 0 ? few_see / (seen * FEW / N) : INFINITY, 0.37);
