@@ -236,7 +236,7 @@ void backward_case_faint(struct problem p) {
     problem_begin(&p, PACKED, ", one score 20 above all others");
     backward_fill(&p);
     fill_integers(p.check, p.array[ARRAY_Q].tensor, 0, 0);
-    fill_integers(p.check, p.array[ARRAY_V].tensor, 16384, 57344);
+    fill_integers(p.check, p.array[ARRAY_V].tensor, -57344, 57344);
     fill_integers(p.check, p.array[ARRAY_dO].tensor, 1000, 3000);
     set_column(&p, ARRAY_Q, 0, 1);
     set_column(&p, ARRAY_K, 0, 0);

@@ -23,7 +23,7 @@ enum cause backward_explain_operands(const struct suspect* s);
 // Of queries that come from another head than the one whose keys they meet.
 enum cause backward_explain_walks(const struct suspect* s);
 
-// dK of all keys that have small weights alone came out as about 0, and should not; that of the
+// dK of some keys that have small weights alone came out as about 0, and should not; that of the
 // others is right. No mask but the causal one, no groups; so the next one.
 bool are_small_weights_lost(const struct suspect* s);
 

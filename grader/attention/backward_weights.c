@@ -13,30 +13,34 @@ static bool has_plain_mask(const struct problem* p) {
     return p->group == 1 && !p->mask && !p->index.used;
 }
 
-bool are_small_weights_lost(const struct suspect* s) {
-    const double small = 0x1p-12;
+// Is dK of this key right, or about 0 since its weights are small? Then *lost becomes true.
+static bool is_right_or_lost(const struct suspect* s, int64_t b, int64_t h, int64_t j, bool* lost) {
     const struct problem* p = s->problem;
-    const struct tensor* dK = s->tensor;
-    double wanted = 0, largest = 0;
-    if (dK != p->array[ARRAY_dK].tensor || !has_plain_mask(p)) return false;
+    const int64_t first = place_in(p, ARRAY_dK, b, h, j);
+    double off = 0, wanted = 0, largest = 0, weight = 0;
+    for (int64_t e = first; e < first + p->d; e++) {
+        const double got = s->tensor->got[e], want = s->tensor->want[e];
+        if (!isfinite(got)) return false;
+        off = fmax(off, fabs(got - want));
+        wanted = fmax(wanted, fabs(want));
+        largest = fmax(largest, fabs(got));
+    }
+    if (off <= wanted / 8 + s->budget.max) return true;
+    for (int64_t i = 0; i < p->N_q; i++)
+        if (j < keys_seen(p, i)) weight = fmax(weight, weight_of(p, b, h, i, j));
+    *lost = true;
+    return weight < 0x1p-12 && largest < wanted / 8;
+}
+
+bool are_small_weights_lost(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    bool lost = false;
+    if (s->tensor != p->array[ARRAY_dK].tensor || !has_plain_mask(p)) return false;
     for (int64_t b = 0; b < p->B; b++)
         for (int64_t h = 0; h < p->H; h++)
-            for (int64_t j = 0; j < p->N_k; j++) {
-                const int64_t first = place_in(p, ARRAY_dK, b, h, j);
-                double weight = 0;
-                for (int64_t i = 0; i < p->N_q; i++)
-                    if (j < keys_seen(p, i)) weight = fmax(weight, weight_of(p, b, h, i, j));
-                for (int64_t e = first; e < first + p->d; e++) {
-                    const double off = fabs(dK->got[e] - dK->want[e]);
-                    if (weight >= small && !(off <= fabs(dK->want[e]) / 8 + s->budget.max))
-                        return false;
-                    if (!isfinite(dK->got[e])) return false;
-                    if (weight >= small) continue;
-                    wanted = fmax(wanted, fabs(dK->want[e]));
-                    largest = fmax(largest, fabs(dK->got[e]));
-                }
-            }
-    return wanted > 8 * s->budget.max && largest < wanted / 8;
+            for (int64_t j = 0; j < p->N_k; j++)
+                if (!is_right_or_lost(s, b, h, j, &lost)) return false;
+    return lost;
 }
 
 // Is what dV of key j has more than is wanted what the last query that does not see it adds?
