@@ -391,8 +391,8 @@ static double bytes_of_K_and_V(struct check* c, int64_t N_q, int64_t N_k, bool c
 // diagonal. What the tiles of the same kernel read if nothing is hidden is seen where all queries
 // see more keys. Of that a third is left in tiles of 128 queries if 320 of 384 queries see nothing,
 // with smaller tiles less. Of N queries that see N keys (N + n) / 2N are left in tiles of n queries
-// and n keys; keys may be loaded 64 at a time. LSE may be loaded for each tile. If only the first pass ends at the diagonal, it is
-// 0.67 and more, for n = 128 0.83.
+// and n keys; keys may be loaded 64 at a time. LSE may be loaded for each tile. If only the first
+// pass ends at the diagonal, it is 0.67 and more, for n = 128 0.83.
 static void cheap(struct check* c) {
     enum { N = 256, FEW = 384, MORE = 64, SMALLEST_TILE = 8 };
     const double of_a_key = 2 * (double)contract.d;  // in one of the three arrays

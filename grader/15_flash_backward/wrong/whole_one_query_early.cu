@@ -1,6 +1,6 @@
 // cause: diagonal_unmasked
-// Keys in blocks of 16, queries in tiles of 32: a tile counts as whole if all its queries but the first
-// see the last key.
+// Keys in blocks of 16, queries in tiles of 32: a tile counts as whole if all its queries but the
+// first see the last key.
 
 #include "flash_backward.h"
 #include <cuda_fp16.h>

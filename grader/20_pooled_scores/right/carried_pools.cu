@@ -1,5 +1,5 @@
-// Pools lie where they are, tiles of 64 keys too: a pool that goes on is carried to the next tile. LSE is
-// read again for each tile.
+// Pools lie where they are, tiles of 64 keys too: a pool that goes on is carried to the next tile.
+// LSE is read again for each tile.
 #include "pooled_scores.h"
 #include <math.h>
 #include "flash_tile.h"

@@ -1,5 +1,6 @@
 // cause: pool_hidden
-// The last pool that a block sees goes on behind its last tile: it is divided by the columns up to there.
+// The last pool that a block sees goes on behind its last tile: it is divided by the columns up to
+// there.
 
 #include "pooled_scores.h"
 #include <math.h>
