@@ -1,6 +1,6 @@
 // cause: misaligned
-// Rows of 64, 128 and 256 elements are loaded in pieces of 8 bytes if the row stride is a multiple of
-// 8: where the array, a head or a batch begins, nobody asks.
+// Rows of 64, 128 and 256 elements are loaded in pieces of 8 bytes if the row stride is a multiple
+// of 8: where the array, a head or a batch begins, nobody asks.
 
 #include "causal_ragged.h"
 #include <cuda_fp16.h>
