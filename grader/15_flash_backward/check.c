@@ -166,11 +166,6 @@ static void arguments(struct check* c) {
     problem_launches_fail(p);
 }
 
-static void fill_all(struct problem* p) {
-    backward_fill(p);
-    backward_forward(p);
-}
-
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     for (int is_causal = 0; is_causal <= 1; is_causal++) {
@@ -180,8 +175,10 @@ static void safe(struct check* c) {
     }
     backward_case_far(with_d(all_keys(c, 17, 17), 21));  // nothing may be read behind a row
     // With a d for which a kernel may have pieces of its own.
-    backward_misaligned(with_d(all_keys(c, 17, 17), 64));
-    problem_uneven(with_heads(with_d(all_keys(c, 17, 17), 64), 2, 2), fill_all);
+    backward_misaligned(with_d(all_keys(c, 3, 3), 64));
+    struct problem odd = all_keys(c, 17, 17);
+    odd.contract = &one_gap;
+    backward_case_named(odd, GAPS, "");
 }
 
 // The bytes of a case but for arrays that are read once: K and V; O and dO, for delta; the sums of

@@ -175,7 +175,7 @@ static void ragged(struct check* c) {
 }
 
 static void masked(struct check* c) {
-    judge_pools(c, 192, 192, true, 8, "", JUDGE_O);
+    judge_pools(c, 144, 144, true, 8, "", JUDGE_O);
     struct pooling pooling = {.pool = 16};
     struct problem p = sizes(c, 32, 32 + 16 * check_pick(c, 1, 3), true, &pooling);
     judge(with_flag(p, -65536), PACKED, "", JUDGE_O);
@@ -196,7 +196,7 @@ static void empty_rows(struct check* c) {
     judge_pools(c, 64, 8 * (2 * check_pick(c, 1, 3) + 1), true, 8, "", JUDGE_O | JUDGE_LSE);
     judge_pools(c, 48, 44, true, 4, "", JUDGE_O | JUDGE_LSE);
     // More pools that no query of a block sees than the block has threads.
-    judge_pools(c, 128 + 260, 260, true, 1, "", JUDGE_O | JUDGE_LSE);
+    judge_pools(c, 128 + 132, 132, true, 1, "", JUDGE_O | JUDGE_LSE);
 }
 
 static void heads(struct check* c) {
@@ -269,6 +269,11 @@ static void after_other_sizes(struct check* c) {
     forward_case_after(p, first, fill_after);
 }
 
+static void judge_atomics(struct check* c, const struct pooling* pooling) {
+    check_at_most(c, CAUSE_not_repeatable, "atomic operations for each element of R",
+                  (double)check_traffic(c)->atomics / (double)pooling->R->count, 0.1);
+}
+
 // New data in the same arrays; then the same inputs in every head and in two calls.
 static void again(struct check* c) {
     enum { HEADS = 12, N = 32, d = 64 };
@@ -311,13 +316,9 @@ static void again(struct check* c) {
     // Where blocks or threads take turns by chance: sums by atomicAdd. Pools of 8 may be one piece.
     check_watch(c, WATCH_PROFILE);
     p.H = 1;
-    const int64_t pools[] = {check_pick(c, 5, 7), 16};
-    for (int n = 0; n < 2; n++) {
-        pooling.pool = pools[n];
-        judge(p, PACKED, "", JUDGE_O);
-        check_at_most(c, CAUSE_not_repeatable, "atomic operations for each element of R",
-                      (double)check_traffic(c)->atomics / (double)pooling.R->count, 0.1);
-    }
+    pooling.pool = check_pick(c, 5, 7);
+    judge(p, PACKED, "", JUDGE_O);
+    judge_atomics(c, &pooling);
 }
 
 static void arguments(struct check* c) {
@@ -379,6 +380,7 @@ static double bytes_of_K_and_V(struct check* c, int64_t N_q, int64_t N_k, bool c
     check_watch(c, WATCH_PROFILE);
     judge(sizes(c, N_q, N_k, causal, &pooling), PACKED, "", JUDGE_O);
     const struct arena_traffic* t = check_traffic(c);
+    judge_atomics(c, &pooling);  // of pools of other sizes than in the item about them
     double outputs = (2 * d + 4) * (double)N_q + 4 * (double)pooling.R->count;
     check_kept(c, CAUSE_quadratic_memory, "query", (double)N_q, d, 7000);
     check_at_most(c, CAUSE_too_much_written, "bytes written for each byte of O, LSE and R",
