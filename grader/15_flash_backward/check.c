@@ -119,6 +119,7 @@ static void extreme(struct check* c) {
 
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 19, 16));
+    backward_case_faint(all_keys(c, 19, 16));
     struct problem p = with_d(all_keys(c, 16 + pick_ragged(c, 49, 63), 64), 48);
     backward_case_rounded_once(p);
     p = all_keys(c, 19, 16);
@@ -173,7 +174,8 @@ static void safe(struct check* c) {
         backward_case(with_heads(with_d(p, is_causal ? 16 : 21), 1, 2));
     }
     backward_case_far(with_d(all_keys(c, 17, 17), 21));  // nothing may be read behind a row
-    backward_misaligned(all_keys(c, 17, 17));
+    // With a d for which a kernel may have pieces of its own.
+    backward_misaligned(with_d(all_keys(c, 3, 3), 64));
     struct problem odd = all_keys(c, 17, 17);
     odd.contract = &one_gap;
     backward_case_named(odd, GAPS, "");
@@ -191,10 +193,11 @@ static double read_again(struct problem p) {
 }
 
 // Each block of keys reads Q and dO once, with LSE and delta, from the first query that sees one of
-// its keys (README, what the hardware does). Blocks of 8 keys and more are allowed. With the causal
-// mask half of these rows see none of the keys: 0.51 of them are read in tiles of 8 to 128, 0.67 if
-// the first query is that of a tile of 64, 1 if nothing is left out, 0.73 if that is so for one of
-// Q and dO. How many blocks there are is seen where all queries see the keys, as in
+// its keys (README, what the hardware does). Blocks of 8 keys and more are allowed, and of 16 keys
+// beside blocks of 16 queries that read K and V, for dQ without atomics: a little more. With the
+// causal mask half of these rows see none of the keys: 0.51 of them are read in tiles of 8 to 128,
+// 0.67 if the first query is that of a tile of 64, 1 if nothing is left out, 0.73 if that is so for
+// one of Q and dO. How many blocks there are is seen where all queries see the keys, as in
 // judge_masked_reads(): N keys make one block more than N / n.
 static void cheap(struct check* c) {
     enum { N = 130, SMALLEST_TILE = 8 };
@@ -208,7 +211,7 @@ static void cheap(struct check* c) {
     double masked = read_again(causal(c, N, N)),
            more = read_again(causal(c, N, N + MORE_KEYS)) - masked;
     check_at_most(c, CAUSE_too_much_read, "times that a row of Q and dO is read", read / of_rows,
-                  CEIL_DIV(N, SMALLEST_TILE));
+                  1.25 * CEIL_DIV(N, SMALLEST_TILE));
     check_at_most(c, CAUSE_too_much_read, "times that it is read for keys that all queries see",
                   more / of_rows, MORE_KEYS / SMALLEST_TILE);
     double blocks = ceil(more / of_rows * N / MORE_KEYS - 0.01);

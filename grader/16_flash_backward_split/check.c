@@ -112,6 +112,7 @@ static void extreme(struct check* c) {
 
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 64, 64));
+    backward_case_faint(all_keys(c, 32, 64));
     backward_case_cancel(all_keys(c, 128, 64), 64, 0, 64, 64, 0);
     backward_case_cancel_keys(all_keys(c, 64, 256), 64, 0);
     backward_case_rounded_once(all_keys(c, 64, 64));

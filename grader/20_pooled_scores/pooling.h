@@ -392,8 +392,15 @@ static enum cause explain_slips(const struct suspect* s) {
         {CAUSE_fragment_order, {.row_of_pair = true}},
         {CAUSE_low_precision, {.rounded = true}},
     };
-    for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
+    // Rounding is everywhere.
+    const struct tensor* t = s->tensor;
+    int64_t wrong = 0;
+    for (int64_t e = 0; e < t->count; e++)
+        wrong += !(fabs(t->got[e] - t->want[e]) <= s->budget.max);
+    for (size_t n = 0; n < sizeof known / sizeof known[0]; n++) {
+        if (known[n].flaw.rounded && wrong < t->count / 16) continue;
         if (is_flaw(s, &known[n].flaw)) return known[n].cause;
+    }
     return CAUSE_NONE;
 }
 
@@ -505,6 +512,39 @@ static enum cause explain_unseen(const struct suspect* s) {
     return all_empty ? CAUSE_masked_row : CAUSE_NONE;
 }
 
+// The sums of the wrong pools are divided by less than their rows times columns, by a whole number;
+// the mask hides a part of each of them.
+static bool is_divided_by_less(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor* t = s->tensor;
+    const int64_t pool = pooling_of(p)->pool, n_I = pools_of(p, p->N_q), n_J = pools_of(p, p->N_k);
+    bool any = false;
+    for (int64_t e = 0; e < t->count && p->causal; e++) {
+        const int64_t i = e / n_J % n_I * pool, j = e % n_J * pool;
+        const double rows = fmin((double)pool, (double)(p->N_q - i)),
+                     columns = fmin((double)pool, (double)(p->N_k - j));
+        const double divisor = t->want[e] * rows * columns / t->got[e];
+        if (fabs(t->got[e] - t->want[e]) <= s->budget.max) continue;
+        if (!(divisor > 0.5 && divisor < rows * columns - 0.5)) return false;
+        if (fabs(divisor - round(divisor)) > 0x1p-10 * divisor) return false;
+        if (keys_seen(p, i) >= j + (int64_t)columns) return false;  // nothing is hidden
+        any = true;
+    }
+    return any;
+}
+
+// Of some pools, and not of all, the mean is too small.
+static bool are_parts_lost(const struct suspect* s) {
+    const struct tensor* t = s->tensor;
+    int64_t less = 0, right = 0;
+    for (int64_t e = 0; e < t->count; e++) {
+        const double off = t->want[e] - t->got[e];
+        if (!(off >= -s->budget.max && t->got[e] >= 0)) return false;
+        *(off > s->budget.max ? &less : &right) += 1;
+    }
+    return less > 0 && right > 0;
+}
+
 // The likely cause of a wrong output. O and LSE are explained as in lesson 14.
 static enum cause explain_pooling(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
@@ -520,9 +560,14 @@ static enum cause explain_pooling(struct check* c, const struct tensor* t, struc
     if (!cause) cause = explain_second_scale(&s);
     if (!cause) cause = explain_second_mask(&s);
     if (!cause) cause = explain_second_places(&s);
-    // with 1, 3 and 5 to 7 it was right: what is right in halves of 8 is wrong where a pool begins
+    if (cause) return cause;
+    // With 1, 3 and 5 to 7 it was right: what is right in halves of 8 is wrong where a pool begins.
     const int64_t pool = pooling_of(s.problem)->pool;
-    return cause || pool > 64 || pool % 8 != 4 ? cause : CAUSE_pool_rows;
+    for (int64_t e = 0; e < t->count; e++)
+        if (!check_was_written(t, e)) return CAUSE_NONE;  // others are missing for other reasons
+    if (is_divided_by_less(&s)) return CAUSE_pool_hidden;
+    if (pool > 64) return are_parts_lost(&s) ? CAUSE_merge_lost : CAUSE_NONE;
+    return pool % 8 == 4 ? CAUSE_pool_rows : CAUSE_NONE;
 }
 
 #endif

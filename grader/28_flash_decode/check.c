@@ -115,10 +115,11 @@ static void many_heads(struct check* c) {
 }
 
 static void heads(struct check* c) {
-    static const int64_t group[] = {1, 3, 16, 20};
-    for (int n = 0; n < 4; n++)
+    static const int64_t group[] = {1, 3, 16};
+    for (int n = 0; n < 3; n++)
         decode_case(with_key_heads(decode_of(c, group[n], pages(c, 10, 20)), 2 + n % 2), "",
                     JUDGE_O);
+    decode_case(with_key_heads(decode_of(c, 132, pages(c, 2, 4)), 2), "", JUDGE_O);
     decode_case(with_key_heads(decode_of(c, 7, 128), 5), "", JUDGE_O);
     mixed_blocks(c);
     many_heads(c);
@@ -225,6 +226,22 @@ static void hard_scores(struct check* c) {
         check_run(c);
         decode_judge(&p, JUDGE_O);
     }
+
+    // As low as scores are: -2^125, in every other row. An LSE of that size does not hold how many
+    // keys a part has, so all values of a column are the same.
+    p = decode_of(c, 4, pages(c, 10, 12));
+    p.scale = 0x1p97;
+    decode_begin(&p, ", all scores -2^125 in every other row, and 0 in the others");
+    for (int64_t e = 0; e < p.Q->count; e++)
+        p.Q->value[e] = e % p.d == 0 && e / p.d % 2 ? 0x1p14 : 0;
+    const double* V = row_of_key(&p, p.V, 0, 0, 0);
+    for (int64_t j = 0; j < p.length[0]; j++)
+        for (int64_t x = 0; x < p.d; x++) {
+            row_of_key(&p, p.K, 0, 0, j)[x] = x == 0 ? -0x1p14 : 0;
+            row_of_key(&p, p.V, 0, 0, j)[x] = V[x];
+        }
+    check_run(c);
+    decode_judge(&p, JUDGE_O);
 
     // The parts are up to 127, and cancel: their mean is a thousandth of that.
     p = decode_of(c, 4, 1024);

@@ -231,6 +231,27 @@ void backward_case_large_dP(struct problem p) {
     backward_run(&p);
 }
 
+void backward_case_faint(struct problem p) {
+    const int64_t above = p.N_k / 2 + 1;
+    problem_begin(&p, PACKED, ", one score 20 above all others");
+    backward_fill(&p);
+    fill_integers(p.check, p.array[ARRAY_Q].tensor, 0, 0);
+    fill_integers(p.check, p.array[ARRAY_V].tensor, -57344, 57344);
+    fill_integers(p.check, p.array[ARRAY_dO].tensor, 1000, 3000);
+    set_column(&p, ARRAY_Q, 0, 1);
+    set_column(&p, ARRAY_K, 0, 0);
+    const enum dtype dtype = p.contract->dtype;
+    for (int64_t b = 0; b < p.B; b++)
+        for (int64_t h = 0; h < p.H; h += p.group) {
+            row_of(&p, ARRAY_K, b, h, above)[0] = dtype_round(dtype, 20 / p.scale);
+            for (int64_t x = 0; x < p.d; x++) row_of(&p, ARRAY_V, b, h, above)[x] = 0;
+        }
+    for (enum which a = ARRAY_V; a <= ARRAY_dO; a++)
+        for (int64_t e = 0; e < p.array[a].tensor->count; e++)
+            p.array[a].tensor->value[e] = dtype_round(dtype, p.array[a].tensor->value[e]);
+    backward_run(&p);
+}
+
 void backward_spread_keys(struct problem* p, double common, double apart) {
     spread_keys(p, common, apart);
     for (enum which a = ARRAY_K; a <= ARRAY_V; a++)

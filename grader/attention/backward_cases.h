@@ -92,6 +92,10 @@ void backward_case_level(struct problem p, double level);
 // dP is out of fp16's range.
 void backward_case_large_dP(struct problem p);
 
+// All keys but one have weights of e^-20, and values far above what fp16 would lose beside that:
+// dQ and dK are made of these. At least 4 keys.
+void backward_case_faint(struct problem p);
+
 // dQ sums numbers that cancel: of the first N_k / 2 keys and the others, as spread_keys() makes
 // them. One batch, one head.
 void backward_case_cancel_keys(struct problem p, double common, double apart);

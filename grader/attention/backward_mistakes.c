@@ -483,6 +483,7 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     const struct suspect s = backward_suspect(c, t, budget);
     const struct problem* p = s.problem;
     bool zeros = backward_is_zero(t), finite = backward_count_nonfinite(t) == 0;
+    if (are_small_weights_lost(&s)) return CAUSE_small_weights;
     enum cause cause = explain_sums(&s);
     if (!cause && is_without_given_scale(&s)) return CAUSE_scale_ignored;
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_equations);
@@ -498,6 +499,7 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     if (!cause && !zeros && finite) cause = backward_explain_operands(&s);
     if (!cause && !zeros && finite) cause = backward_explain_walks(&s);
     if (!cause && !zeros && finite && is_other_delta(&s)) return CAUSE_delta;
+    if (!cause && is_pair_behind_diagonal(&s)) return CAUSE_diagonal_unmasked;
     if (!cause) cause = explain_nonfinite(&s);
     if (!cause && (is_rounding(&s) || is_off_by_a_factor(&s))) return CAUSE_low_precision;
     return cause;

@@ -23,6 +23,13 @@ enum cause backward_explain_operands(const struct suspect* s);
 // Of queries that come from another head than the one whose keys they meet.
 enum cause backward_explain_walks(const struct suspect* s);
 
+// dK of some keys that have small weights alone came out as about 0, and should not; that of the
+// others is right. No mask but the causal one, no groups; so the next one.
+bool are_small_weights_lost(const struct suspect* s);
+
+// Where dV is wrong, its key counts for one query more, the last one that does not see it.
+bool is_pair_behind_diagonal(const struct suspect* s);
+
 // ---- for the lists of mistakes of both
 
 struct suspect backward_suspect(struct check* c, const struct tensor* t, struct budget budget);

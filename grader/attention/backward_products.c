@@ -231,6 +231,7 @@ enum cause backward_explain_products(struct check* c, const struct tensor* t,
                                               in_diagonal};
     const struct suspect s = backward_suspect(c, t, budget);
     enum cause cause = CAUSE_NONE;
+    if (are_small_weights_lost(&s)) return CAUSE_small_weights;
     if (budget.max == 0 && backward_count_nonfinite(t) == 0) return CAUSE_not_repeatable;
     if (backward_count_nonfinite(t) == 0 && !backward_is_zero(t))
         for (size_t n = 0; n < sizeof lists / sizeof lists[0] && !cause; n++)

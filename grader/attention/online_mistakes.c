@@ -182,6 +182,8 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
     if (w.keys > 0 && is_forward(s, &w)) return CAUSE_inner_tail;
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++) {
         if (known[n].flaw.divided && is_l_inexact(p)) continue;
+        // Where all that came before has a small weight, it may be lost in other ways.
+        if (known[n].flaw.alpha_raw && is_by_small_weights(s)) continue;
         if (is_online(s, right, tile, known[n].flaw)) return known[n].cause;
     }
     return CAUSE_NONE;
@@ -315,6 +317,15 @@ static bool is_scale_lost(const struct suspect* s) {
     return nan && fabs(p->scale) > 65504;
 }
 
+// Rows of zeros behind the last key, which fill a larger tile, count as keys.
+static bool are_zeros_keys(const struct suspect* s, struct forward_mistake w) {
+    const struct problem* p = s->problem;
+    w.flaw = TAIL_COUNTS;
+    for (w.block_k = 32; w.block_k <= 256; w.block_k *= 2)
+        if (p->N_k % w.block_k != 0 && is_forward(s, &w)) return true;
+    return false;
+}
+
 enum cause online_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
     const struct forward_mistake right = online_right(s.problem);
@@ -329,6 +340,7 @@ enum cause online_explain(struct check* c, const struct tensor* t, struct budget
     if (!cause && has_packed_blocks(&s)) cause = CAUSE_stride_ignored;
     if (!cause) cause = explain_forward_places(&s);
     if (!cause) cause = explain_square(&s, right);
+    if (!cause && are_zeros_keys(&s, right)) return CAUSE_inner_tail;
     if (!cause && (is_l_of_own_column(&s) || is_l_short(&s))) return CAUSE_sum_short;
     if (!cause && is_l_several_times(&s)) return CAUSE_constant_ratio;
     if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;

@@ -451,6 +451,7 @@ void problem_misaligned_refused(struct problem p) {
         problem_must_return(p, COURSE_UNSUPPORTED, "");
     }
     static const struct idle_call first[] = {
+        {COURSE_UNSUPPORTED, {{"d", 1}}},
         {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
         {COURSE_BAD_ARGUMENT, {{"O", 0}}},
         {COURSE_OK, {{"B", 0}}},

@@ -119,10 +119,7 @@ void rewrite_launch(size_t open, bool in_define) {
     bool value = !in_define && !known && !named_at(last) &&
                  (is_one_of(last, ") ]") || is_declared_as_variable(last));
     const bool zeros = !known && rewrite_zeros(next(close));
-    const char* called = known ? ")>::at("
-                         : value
-                             ? ")](auto... cudev_arguments) { cudev_kernel(cudev_arguments...); }, "
-                             : "(cudev_arguments...); }, ";
+    const char* called = known ? ")>::at(" : value ? "), " : "(cudev_arguments...); }, ";
     for (size_t k = open; k <= close; k++) tokens[k].hidden = tokens[k].kind != SPACE;
     replace(open,
             "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, %s%s%s, __FILE__, __LINE__, "
@@ -130,7 +127,7 @@ void rewrite_launch(size_t open, bool in_define) {
             called, shown.data, *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
             known ? "(const void*)(" : "nullptr", known ? kernel.data : "", known ? ")" : "",
             cluster_of(last));
-    replace(close, known ? "))" : ")}");
+    replace(close, known || value ? "))" : ")}");
     if (zeros && !value)
         replace(first,
                 "::cudev::deduced_of_zeros{[=](auto... cudev_arguments) -> "
@@ -139,7 +136,7 @@ void rewrite_launch(size_t open, bool in_define) {
     else
         replace(first, "%s%.*s",
                 known   ? "::cudev::known<("
-                : value ? "::cudev::deduced{[cudev_kernel = ("
+                : value ? "::cudev::pointed_at(("
                         : "::cudev::deduced{[=](auto... cudev_arguments) { ",
                 (int)tokens[first].length, tokens[first].text);
     free(kernel.data);

@@ -140,6 +140,14 @@ static void limits(void) {
     CHECK(int_at(out, 0) == 8);
     use_dynamic_n<60001><<<1, 1, 65536>>>(out);
     CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+    // also where a variable holds the kernel
+    void (*held)(int*) = use_dynamic_n<60001>;
+    held<<<1, 1, 65536>>>(out);
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+    CHECK_CUDA(cudaMemset(out, 0, sizeof(int)));
+    CHECK_CUDA(cudaFuncSetAttribute(held, attribute, 65536));
+    held<<<1, 1, 65536>>>(out);
+    CHECK(cudaGetLastError() == cudaSuccess && int_at(out, 0) == 8);
     cudaFree(out);
 }
 

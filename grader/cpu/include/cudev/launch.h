@@ -8,7 +8,7 @@
 //     ::cudev::deduced{[=](auto... a) { k(a...); },
 //                      ::cudev::site("k", nullptr, file, line, 1, g, b)}(x, y)
 // where the host reads a function pointer before the launch:
-//     ::cudev::deduced{[kernel = (k)](auto... a) { kernel(a...); }, ...
+//     ::cudev::pointed_at((k), ::cudev::site("k", nullptr, file, line, 1, g, b))(x, y)
 //
 // The first is a call of a function with the kernel's own parameters, so the compiler converts and
 // complains as in any other call; the second leaves that to the call in the lambda.
@@ -128,6 +128,13 @@ template <class... Parameters, void (*kernel)(Parameters...)> struct known<kerne
     }
 };
 
+template <class T> struct is_function_pointer {
+    enum { value = false };
+};
+template <class R, class... Parameters> struct is_function_pointer<R (*)(Parameters...)> {
+    enum { value = true };
+};
+
 template <class Call> struct deduced {
     Call call;
     cudev_launch_site site;
@@ -138,6 +145,14 @@ template <class Call> struct deduced {
     }
 };
 template <class Call> deduced(Call, cudev_launch_site) -> deduced<Call>;
+
+// A kernel that a variable holds. Of a function pointer the runtime knows for which kernel it is,
+// and so what this one has asked for; a reference to a kernel is one as well.
+template <class Kernel> inline auto pointed_at(Kernel kernel, cudev_launch_site site) {
+    if constexpr (is_function_pointer<Kernel>::value) site.kernel = (const void*)kernel;
+    auto call = [kernel](auto... args) { kernel(args...); };
+    return deduced<decltype(call)>{call, site};
+}
 
 // An argument that is written 0 or NULL: it becomes whatever the parameter is.
 struct zero {

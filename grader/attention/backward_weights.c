@@ -1,0 +1,78 @@
+// backward_weights.c: mistakes that show in which weights P the gradients are made of.
+#include <math.h>
+
+#include "attention/backward_mistakes.h"
+
+// P of query i and key j, whether the query sees the key or not.
+static double weight_of(const struct problem* p, int64_t b, int64_t h, int64_t i, int64_t j) {
+    const double LSE = p->array[ARRAY_LSE].tensor->value[place_in(p, ARRAY_LSE, b, h, i)];
+    return exp(score(p, b, h, i, j) - LSE);
+}
+
+static bool has_plain_mask(const struct problem* p) {
+    return p->group == 1 && !p->mask && !p->index.used;
+}
+
+// Is dK of this key right, or about 0 since its weights are small? Then *lost becomes true.
+static bool is_right_or_lost(const struct suspect* s, int64_t b, int64_t h, int64_t j, bool* lost) {
+    const struct problem* p = s->problem;
+    const int64_t first = place_in(p, ARRAY_dK, b, h, j);
+    double off = 0, wanted = 0, largest = 0, weight = 0;
+    for (int64_t e = first; e < first + p->d; e++) {
+        const double got = s->tensor->got[e], want = s->tensor->want[e];
+        if (!isfinite(got)) return false;
+        off = fmax(off, fabs(got - want));
+        wanted = fmax(wanted, fabs(want));
+        largest = fmax(largest, fabs(got));
+    }
+    if (off <= wanted / 8 + s->budget.max) return true;
+    for (int64_t i = 0; i < p->N_q; i++)
+        if (j < keys_seen(p, i)) weight = fmax(weight, weight_of(p, b, h, i, j));
+    *lost = true;
+    return weight < 0x1p-12 && largest < wanted / 8;
+}
+
+bool are_small_weights_lost(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    bool lost = false;
+    if (s->tensor != p->array[ARRAY_dK].tensor || !has_plain_mask(p)) return false;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h++)
+            for (int64_t j = 0; j < p->N_k; j++)
+                if (!is_right_or_lost(s, b, h, j, &lost)) return false;
+    return lost;
+}
+
+// Is what dV of key j has more than is wanted what the last query that does not see it adds?
+// Also true where nothing is wrong; else *any becomes true.
+static bool is_of_query_before(const struct suspect* s, int64_t b, int64_t h, int64_t j,
+                               bool* any) {
+    const struct problem* p = s->problem;
+    const struct tensor* dV = s->tensor;
+    const int64_t i = j - p->N_k + p->N_q - 1, first = place_in(p, ARRAY_dV, b, h, j);
+    const bool exists = i >= 0 && i < p->N_q;
+    const double weight = exists ? weight_of(p, b, h, i, j) : 0;
+    double off = 0, left = 0, added = 0;
+    for (int64_t x = 0; x < p->d; x++) {
+        const double more = dV->got[first + x] - dV->want[first + x];
+        const double term = exists ? weight * row_of(p, ARRAY_dO, b, h, i)[x] : 0;
+        if (!isfinite(more)) return false;
+        off = fmax(off, fabs(more));
+        added = fmax(added, fabs(term));
+        left = fmax(left, fabs(more - term));
+    }
+    if (off <= s->budget.max) return true;
+    *any = true;
+    return left <= added / 64 + s->budget.max;
+}
+
+bool is_pair_behind_diagonal(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    bool any = false;
+    if (s->tensor != p->array[ARRAY_dV].tensor || !p->causal || !has_plain_mask(p)) return false;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h++)
+            for (int64_t j = 0; j < p->N_k; j++)
+                if (!is_of_query_before(s, b, h, j, &any)) return false;
+    return any;
+}
