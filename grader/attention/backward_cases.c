@@ -329,6 +329,9 @@ static void judge_all(struct problem* p) {
 
 void backward_on_two_devices(struct problem p, const char* first, int status) {
     problem_on_two_devices(p, first, status, fill_all, judge_all);
+    // On a GPU of another kind a launcher may have other kernels.
+    p.H = p.group = 1;
+    if (!p.contract->by_wgmma) problem_on_two_devices(p, NULL, status, fill_all, judge_all);
 }
 
 void backward_case_after(struct problem p, struct problem first) {

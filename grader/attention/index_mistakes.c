@@ -18,6 +18,7 @@ static const struct {
     {WINDOW_IGNORED, CAUSE_window_ignored},
     {WINDOW_ONE_SIDED, CAUSE_window_symmetric},
     {WINDOW_BOTH_WAYS, CAUSE_window_symmetric},
+    {WINDOW_OF_INDEX, CAUSE_mask_corner},
     {DIAGONAL_MORE, CAUSE_mask_off_by_one},
     {DIAGONAL_LESS, CAUSE_mask_off_by_one},
     {CAUSAL_IGNORED, CAUSE_causal_ignored},
@@ -43,6 +44,7 @@ static const struct {
     {DOCUMENTS_OF_FIRST, CAUSE_batch_ignored},
     {DOCUMENTS_PACKED, CAUSE_batch_ignored},
     {DOCUMENTS_IGNORED, CAUSE_document},
+    {DOCUMENTS_UNENDED, CAUSE_document},
     {DOCUMENTS_BEGIN_LATE, CAUSE_document},
     {DOCUMENTS_EMPTY, CAUSE_document},
     {DOCUMENTS_END_LATE, CAUSE_document},
@@ -96,7 +98,7 @@ static const struct {
 
 // Is there anything in the mask that can be mistaken so, in this pass?
 static bool is_possible(const struct index_mask* m, enum index_flaw flaw, bool backward) {
-    if (flaw >= WINDOW_MORE && flaw <= WINDOW_BOTH_WAYS && !m->window) return false;
+    if (flaw >= WINDOW_MORE && flaw <= WINDOW_OF_INDEX && !m->window) return false;
     if (flaw >= WINDOW_ONE_SIDED && flaw <= WINDOW_BEGINS_LATE && m->causal) return false;
     if (flaw == WINDOW_BOTH_WAYS && !m->causal) return false;
     if (flaw >= DIAGONAL_MORE && flaw <= CAUSAL_IGNORED && !m->causal) return false;
