@@ -163,9 +163,9 @@ void problem_uneven(struct problem p, void (*fill)(struct problem* p));
 void problem_uneven_each(struct problem p, void (*fill)(struct problem* p));
 
 // Two calls whose current devices differ: the first is one like `first` (CARD=; NULL: of the same
-// kind), and `status` is what the launcher returns there; the second is the card that is graded on. Nothing that was asked
-// of the one, or set for it, may be kept for the other. fill() sets the inputs of a call, judge()
-// compares what it stored.
+// kind), and `status` is what the launcher returns there; the second is the card that is graded on.
+// Nothing that was asked of the one, or set for it, may be kept for the other. fill() sets the
+// inputs of a call, judge() compares what it stored.
 void problem_on_two_devices(struct problem p, const char* first, int status,
                             void (*fill)(struct problem* p), void (*judge)(struct problem* p));
 
