@@ -112,7 +112,10 @@ static void judge_blocks(struct check* c, const struct contract* of) {
     // And of more than a byte with a sign counts, or a mask of 64 bits holds.
     const int64_t longer = (of->backward ? 66 : 132) * BLOCK - 16;
     judge(sizes(c, of, 1, 16, longer), "1", JUDGE_O);
-    if (of->backward) judge(sizes(c, of, 1, longer, 16), "1", JUDGE_O);
+    if (of->backward)
+        judge(sizes(c, of, 1, longer, 16), "1", JUDGE_O);
+    else  // and of a row that is longer than a block has threads, or shared memory
+        attention_far_blocks(sizes(c, of, 1, 16, 0), 20000);
 }
 
 static void judge_unseen(struct problem p) {

@@ -142,6 +142,7 @@ static void any_length(struct check* c) {
     backward_case_level(all_keys(c, 70, 64), -130);
     backward_case_tested(all_keys(c, check_pick(c, 2, 3), check_pick(c, 2, 4)));
     attention_reaches(with_heads(causal(c, 1, 16), 2, 4), (1 << 27) - check_pick(c, 0, 9));
+    attention_most_heads(all_keys(c, 16, 16));
     // Without a key dQ is zeros, of a little more than 2^32 pieces of 16 bytes.
     enum { HEADS = 7, PIECES = 8 * HEADS };  // of a query
     const int64_t beyond = ((int64_t)1 << 32) / PIECES + check_pick(c, 1, 9);

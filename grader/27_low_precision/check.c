@@ -95,6 +95,32 @@ static bool reached(struct check* c, const void* problem, int64_t queries) {
            attention_is_last_right(p->array[ARRAY_LSE].tensor, 1);
 }
 
+// The launcher is told of `heads` heads, one key head each, of which the case has the last ones.
+static bool heads_reached(struct check* c, const void* problem, int64_t heads) {
+    enum { SHOWN = 2 };
+    struct low l = of_heads(*(const struct low*)problem, 1, SHOWN, 1);
+    struct problem* p = &l.p;
+    check_case(c, "the last of %d heads, N_q = %d, N_k = %d, d = %d", (int)heads, (int)p->N_q,
+               (int)p->N_k, (int)p->d);
+    low_declare(&l, (struct strides){.b = SHOWN * p->N_q * p->d, .n = p->d, .h = p->N_q * p->d});
+    low_fill(&l);
+    check_vary(c, "H", 0, heads);
+    check_vary(c, "H_k", 0, heads);
+    check_vary(c, "stride_o.b", 0, heads * p->N_q * p->d);
+    for (int a = ARRAY_Q; a <= ARRAY_V; a++) {
+        check_ends(c, l.bytes[a], 1, l.bytes[a]->count / SHOWN * heads);
+        check_ends(c, l.scales[a], 1, l.scales[a]->count / SHOWN * heads);
+    }
+    check_ends(c, p->array[ARRAY_O].tensor, 1, p->array[ARRAY_O].tensor->count / SHOWN * heads);
+    check_ends(c, p->array[ARRAY_LSE].tensor, 1, p->N_q * heads);
+    l.tickets->value[0] = 1 << 30;
+    check_run_few_blocks(c);
+    check_run(c);
+    (void)low_want(&l);
+    return is_last_near(p->array[ARRAY_O].tensor, p->d) &&
+           attention_is_last_right(p->array[ARRAY_LSE].tensor, 1);
+}
+
 // A short tail weighs most: zeros that count as keys outnumber it.
 static void ragged(struct check* c) {
     low_case(of_blocks(all_keys(c, 64 + check_pick(c, 1, 15), 128), 0), "", JUDGE_O);
@@ -122,6 +148,9 @@ static void ragged(struct check* c) {
     const struct low many_keys = of_blocks(causal(c, 1, 2048), 0);
     const double moment = 3;  // CPU seconds: for a few tiles of many keys
     check_last_indexes(c, INT32_MAX - check_pick(c, 0, 9), moment, reached, &many_keys);
+    enum { HEADS = 70000, FEWER = 1 << 12 };  // more than a grid has in y or z
+    const struct low few_keys = of_blocks(all_keys(c, 16, 16), 0);
+    check_most(c, HEADS, FEWER, heads_reached, &few_keys);
 }
 
 // LSE is -infinity where no key is seen; that of other rows is no matter of this item.

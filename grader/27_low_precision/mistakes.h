@@ -84,8 +84,21 @@ static enum cause explain_bytes(const struct step_case* q) {
     return next + small >= wrong - beyond - nan ? CAUSE_nearest_of_eight : CAUSE_NONE;
 }
 
+// All bytes are right, and the scales of the first head: the others were stored somewhere else.
+static bool are_scales_of_first_head(const struct step_case* q) {
+    const struct step* s = &q->s;
+    const int64_t T = s->per_block ? q->scales->count / (s->B * s->H) : q->scales->count;
+    for (int64_t e = 0; e < q->to->count; e++)
+        if (q->to->got[e] != q->to->want[e]) return false;
+    for (int64_t e = 0; e < q->scales->count; e++)
+        if (e < T ? q->scales->got[e] != q->scales->want[e] : check_was_written(q->scales, e))
+            return false;
+    return T < q->scales->count;
+}
+
 // What is wrong with one of the two outputs of the first call.
 static enum cause explain_step(const struct step_case* q, const struct tensor* t) {
+    if (t == q->scales && are_scales_of_first_head(q)) return CAUSE_never_written;
     for (size_t n = 0; n < sizeof step_flaws / sizeof step_flaws[0]; n++)
         if (is_flaw(t, q, step_flaws[n].flaw)) return step_flaws[n].cause;
     // Rows, or all, as if X were packed.

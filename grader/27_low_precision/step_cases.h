@@ -182,7 +182,29 @@ static bool rows_reached(struct check* c, const void* d, int64_t N) {
     return check_end_is_right(q.to) && check_end_is_right(q.scales);
 }
 
+// The launcher is told of `heads` heads of a few rows, of which the case has the last ones.
+static bool heads_of_X_reached(struct check* c, const void* d, int64_t heads) {
+    enum { ROWS = 2, SHOWN = 2 };
+    static const struct step_flaw right;
+    struct step s = rows_of_X(1, ROWS, SHOWN, *(const int64_t*)d);
+    s.stride = (struct strides){.b = SHOWN * ROWS * s.d, .n = s.d, .h = ROWS * s.d};
+    struct step_case q = {.check = c, .s = s, .is_counted = true};
+    check_case(c, "the last of %d heads of %d rows, d = %d", (int)heads, ROWS, (int)s.d);
+    declare_step(c, &q);
+    fill_step(&q);
+    check_vary(c, "H", 0, heads);
+    check_vary(c, "stride_x.b", 0, heads * ROWS * s.d);
+    check_ends(c, q.X, 1, heads * ROWS * s.d);
+    check_ends(c, q.to, 1, heads * ROWS * s.d);
+    check_ends(c, q.scales, 1, heads);
+    check_run_few_blocks(c);
+    check_run(c);
+    quantise(&s, &right, q.X->value, q.to->want, q.scales->want);
+    return check_end_is_right(q.to) && check_end_is_right(q.scales);
+}
+
 static void any_rows(struct check* c) {
+    enum { HEADS = 70000, FEWER = 1 << 12 };  // more than a grid has in y or z
     static const int64_t d = 64;
     step_of_normal(c, rows_of_X(1, check_pick(c, 1, 15), 1, 64), "");
     step_of_normal(c, rows_of_X(1, 128 + check_pick(c, 1, 100), 1, 128), "");
@@ -200,6 +222,7 @@ static void any_rows(struct check* c) {
     s.stride.b = 0;
     step_of_normal(c, s, ", all batches the same");
     check_reaches(c, INT32_MAX - check_pick(c, 0, 9), rows_reached, &d);
+    check_most(c, HEADS, FEWER, heads_of_X_reached, &d);
 }
 
 // Halves, on their way to the even one of both; what is subnormal in e4m3; zeros of both signs. A
@@ -237,7 +260,8 @@ static void no_ordinary_numbers(struct check* c) {
     fill_step(&q);
     for (int n = 0; n < 12; n++) {
         const int64_t e = check_pick(c, 0, q.X->count - 1);
-        q.X->value[e] = n % 3 == 0 ? (double)NAN : n % 3 == 1 ? INFINITY : -INFINITY;
+        const double nan = copysign(NAN, n % 2 ? -1 : 1);  // of either sign
+        q.X->value[e] = n % 3 == 0 ? nan : n % 3 == 1 ? INFINITY : -INFINITY;
     }
     judge_step(&q);
 }

@@ -349,7 +349,11 @@ static void judge_all(struct problem* p) {
 }
 
 void backward_on_two_devices(struct problem p, const char* first, int status) {
+    const bool of_any_kind = !p.contract->by_wgmma;
+    // On a GPU of another kind a launcher may have other kernels, for more batches than heads, too.
+    if (of_any_kind) p.B = 2, p.H = p.group = 1;
     problem_on_two_devices(p, first, status, fill_all, judge_all);
+    if (of_any_kind) p.B = 1, problem_on_two_devices(p, NULL, status, fill_all, judge_all);
 }
 
 void backward_case_after(struct problem p, struct problem first) {

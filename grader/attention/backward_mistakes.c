@@ -484,6 +484,8 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     const struct problem* p = s.problem;
     bool zeros = backward_is_zero(t), finite = backward_count_nonfinite(t) == 0;
     if (are_small_weights_lost(&s)) return CAUSE_small_weights;
+    // Equal weights are weights.
+    if (zeros && p->scale == 0 && t == p->array[ARRAY_dV].tensor) return CAUSE_all_zero;
     enum cause cause = explain_sums(&s);
     if (!cause && is_without_given_scale(&s)) return CAUSE_scale_ignored;
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_equations);

@@ -61,6 +61,7 @@ static const struct {
     {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 4, 128},
     {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 16, 64},
     {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 16, 64},
+    {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 192, 192},
     {MASK_FIRST_KEYS, CAUSE_mask_tile, 16, 64},
     {MASK_FIRST_ROWS, CAUSE_mask_tile, 16, 64},
 };
@@ -190,7 +191,9 @@ void mask_declare(struct problem* p) {
     struct block_mask all = block_mask_of(NULL, p->H, p->N_q, p->N_k);
     p->mask = check_input(p->check, "mask", U8, SHAPE(p->B, p->H, all.T_q, all.T_k));
     if (p->mask) check_begin_later(p->mask, p->later >> ARRAYS & 1);
-    if (p->mask) mask_set(p, "1"), check_in_all_rounds(p->check, p->mask);
+    // Bytes other than 1 are in the cases that set a mask.
+    for (int64_t e = 0; p->mask && e < p->mask->count; e++) p->mask->value[e] = 1;
+    if (p->mask) check_in_all_rounds(p->check, p->mask);
 }
 
 // An active block may hold anything but 0.

@@ -470,7 +470,9 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     no_queries.N_q = no_heads.H = no_batches.B = 0;
     check_ordinary(p.check);
     forward_case(p, PACKED, "", JUDGE_O);
-    forward_on_two_devices(p, "h100", COURSE_OK);
+    // In bf16 kernels of d = 128 need more shared memory than others may have unasked.
+    const struct problem wide = p.contract->dtype == BF16 ? with_d(p, 128) : p;
+    forward_on_two_devices(wide, p.contract->by_wgmma ? "h100" : NULL, COURSE_OK);
     if (p.contract->by_wgmma) forward_on_two_devices(p, "rtx4090", COURSE_UNSUPPORTED);
     forward_idle(no_queries, "N_q = 0");
     forward_idle(no_heads, "H = 0");

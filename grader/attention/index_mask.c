@@ -58,6 +58,7 @@ static struct range document_of(const struct problem* p, int64_t b, int64_t posi
         if (taken) return document;
         if (n == m->documents - 1 && m->flaw == DOCUMENTS_PADDED) document.to = p->N_k;
         if (position >= document.to + late) continue;
+        if (m->flaw == DOCUMENTS_UNENDED) document.to = (int64_t)begin[m->documents];
         if (m->flaw == DOCUMENTS_END_LATE) document.to = least(document.to + 1, p->N_k);
         return document;
     }
@@ -91,7 +92,8 @@ static struct keys keys_in(const struct problem* p, struct range document, int64
         int64_t to = most(position + after + 1, prefix_end);
         seen.to = flaw == PREFIX_UNBOUNDED ? least(to, p->N_k) : least(end, to);
     }
-    if (bounded) seen.from = most(start, position - before);
+    const int64_t of_window = flaw == WINDOW_OF_INDEX ? position - (p->N_k - p->N_q) : position;
+    if (bounded) seen.from = most(start, of_window - before);
     if (bounded && flaw != SINKS_IGNORED) {
         bool of_sequence = flaw == SINKS_OF_SEQUENCE || flaw == SINKS_OF_ALL;
         seen.sinks = (of_sequence ? 0 : start) + sinks;

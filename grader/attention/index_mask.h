@@ -17,6 +17,7 @@ enum index_flaw {
     WINDOW_ENDS_EARLY,   // a symmetric window reaches W - 1 keys beyond the query
     WINDOW_BEGINS_LATE,  // ... W - 1 keys before it
     WINDOW_BOTH_WAYS,    // a causal window is symmetric
+    WINDOW_OF_INDEX,     // query i stands at position i, for the window alone
     DIAGONAL_MORE,       // the query sees the next key, too
     DIAGONAL_LESS,       // not its own
     CAUSAL_IGNORED,
@@ -39,6 +40,7 @@ enum index_flaw {
     PREFIX_UNBOUNDED,   // it reaches beyond its document
     PREFIX_KEPT,        // the window does not hide it
     DOCUMENTS_IGNORED,
+    DOCUMENTS_UNENDED,     // a document ends with the last one
     DOCUMENTS_BEGIN_LATE,  // a document's first position belongs to the one before
     DOCUMENTS_OF_FIRST,    // of the first batch
     DOCUMENTS_EMPTY,       // of those that begin at a position the first is taken, an empty one

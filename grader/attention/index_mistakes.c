@@ -18,6 +18,7 @@ static const struct {
     {WINDOW_IGNORED, CAUSE_window_ignored},
     {WINDOW_ONE_SIDED, CAUSE_window_symmetric},
     {WINDOW_BOTH_WAYS, CAUSE_window_symmetric},
+    {WINDOW_OF_INDEX, CAUSE_mask_corner},
     {DIAGONAL_MORE, CAUSE_mask_off_by_one},
     {DIAGONAL_LESS, CAUSE_mask_off_by_one},
     {CAUSAL_IGNORED, CAUSE_causal_ignored},
@@ -43,6 +44,7 @@ static const struct {
     {DOCUMENTS_OF_FIRST, CAUSE_batch_ignored},
     {DOCUMENTS_PACKED, CAUSE_batch_ignored},
     {DOCUMENTS_IGNORED, CAUSE_document},
+    {DOCUMENTS_UNENDED, CAUSE_document},
     {DOCUMENTS_BEGIN_LATE, CAUSE_document},
     {DOCUMENTS_EMPTY, CAUSE_document},
     {DOCUMENTS_END_LATE, CAUSE_document},
@@ -100,7 +102,7 @@ static const struct {
 static bool is_possible(const struct problem* p, enum index_flaw flaw) {
     const struct index_mask* m = &p->index;
     const bool backward = p->contract->backward;
-    if (flaw >= WINDOW_MORE && flaw <= WINDOW_BOTH_WAYS && !m->window) return false;
+    if (flaw >= WINDOW_MORE && flaw <= WINDOW_OF_INDEX && !m->window) return false;
     if (flaw >= WINDOW_ONE_SIDED && flaw <= WINDOW_BEGINS_LATE && m->causal) return false;
     if (flaw == WINDOW_BOTH_WAYS && !m->causal) return false;
     if (flaw >= DIAGONAL_MORE && flaw <= CAUSAL_IGNORED && !m->causal) return false;

@@ -291,7 +291,7 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
                              : all_keys,
                scale, layout == SHARED ? shared : layout_names[layout], gaps, later, what);
     if (p->card) check_pose_as(p->check, p->card);
-    if (p->first_card) check_begin_on(p->check, p->first_card);
+    if (p->first_card) check_begin_on(p->check, *p->first_card ? p->first_card : NULL);
 }
 
 void problem_begin(struct problem* p, enum layout layout, const char* what) {
@@ -523,11 +523,12 @@ void judge_masked_reads(struct check* c, int64_t N, double masked, double more, 
 
 void problem_on_two_devices(struct problem p, const char* first, int status,
                             void (*fill)(struct problem* p), void (*judge)(struct problem* p)) {
-    enum { CALLS = 2, ROWS = 64 };  // whole tiles
+    enum { CALLS = 2, ROWS = 64, FEW = 16 };  // whole tiles; some rows
     char what[80];
-    snprintf(what, sizeof what, ", twice, the first call on another GPU, as %s", first);
-    p.first_card = first;
-    p.N_q = p.N_k = ROWS;
+    snprintf(what, sizeof what, ", twice, the first call on another GPU%s%s", first ? ", as " : "",
+             first ? first : " of the same kind");
+    p.first_card = first ? first : "";
+    p.N_q = p.N_k = first ? ROWS : FEW;
     problem_name(&p, PACKED, what);
     check_rounds(p.check, CALLS);
     problem_declare(&p, PACKED);

@@ -109,6 +109,24 @@ static bool reached(struct check* c, const void* problem, int64_t queries) {
     return is_backward ? is_backward_right(&p) : is_forward_right(&p);
 }
 
+// The launcher is told of `keys`, in arrays of (B, H, N, d).
+static void tell_keys(const struct problem* p, int64_t keys) {
+    struct check* c = p->check;
+    check_vary(c, "N_k", 0, keys);
+    for (enum which a = ARRAY_Q; a < ARRAYS; a++) {
+        const int64_t width = width_of(p, a), head = keys * width;
+        if (!p->array[a].tensor || !is_of_keys(a)) continue;
+        check_ends(c, p->array[a].tensor, p->B * p->H, head);
+        problem_vary_strides(p, a, 0, (struct strides){.b = p->H * head, .n = width, .h = head});
+    }
+    if (!p->mask) return;
+    check_ends(c, p->mask, p->B * p->H * CEIL_DIV(p->N_q, MASK_BLOCK), CEIL_DIV(keys, MASK_BLOCK));
+    struct problem told = *p;
+    told.N_k = keys;
+    check_ends(c, check_tensor(c, "workspace"), 1,
+               CEIL_DIV(p->contract->workspace_bytes(&told), (int64_t)sizeof(float)));
+}
+
 // The launcher is told of `keys`, of which the case has the last.
 static bool keys_reached(struct check* c, const void* problem, int64_t keys) {
     struct problem p = *(const struct problem*)problem;
@@ -116,13 +134,7 @@ static bool keys_reached(struct check* c, const void* problem, int64_t keys) {
     check_case(c, "the last of %lld keys of %d heads, N_q = %d, d = %d", (long long)keys,
                (int)(p.B * p.H), (int)p.N_q, (int)p.d);
     problem_declare(&p, HEADS_OUTSIDE);
-    check_vary(c, "N_k", 0, keys);
-    for (enum which a = ARRAY_Q; a < ARRAYS; a++) {
-        const int64_t width = width_of(&p, a), head = keys * width;
-        if (!p.array[a].tensor || !is_of_keys(a)) continue;
-        check_ends(c, p.array[a].tensor, p.B * p.H, head);
-        problem_vary_strides(&p, a, 0, (struct strides){.b = p.H * head, .n = width, .h = head});
-    }
+    tell_keys(&p, keys);
     if (p.contract->backward)
         backward_fill(&p), backward_forward(&p);
     else
@@ -136,6 +148,17 @@ static bool keys_reached(struct check* c, const void* problem, int64_t keys) {
     backward(&p, &right, false, want);
     return attention_is_last_right(p.array[ARRAY_dK].tensor, p.d) &&
            attention_is_last_right(p.array[ARRAY_dV].tensor, p.d);
+}
+
+void attention_far_blocks(struct problem p, int64_t blocks) {
+    struct check* c = p.check;
+    p.N_k = 2 * MASK_BLOCK;
+    check_case(c, "N_q = %d, d = %d, %d blocks of keys, of which the first and the last are active",
+               (int)p.N_q, (int)p.d, (int)blocks);
+    problem_declare(&p, HEADS_OUTSIDE);
+    tell_keys(&p, blocks * MASK_BLOCK);
+    forward_fill(&p);
+    forward_run(&p, JUDGE_O);
 }
 
 enum { FEWER = 1 << 12 };
@@ -177,8 +200,8 @@ static bool head_reached(struct check* c, const void* problem, int64_t heads) {
 }
 
 void attention_most_heads(struct problem p) {
-    enum { MOST = 65535 };
-    check_most(p.check, MOST, FEWER, head_reached, &p);
+    enum { MOST = 65535, MORE = 70000 };  // as a grid of all heads has in y or z
+    check_most(p.check, p.contract->any_heads ? MORE : MOST, FEWER, head_reached, &p);
 }
 
 void attention_reaches_first(struct problem p, int64_t queries) {

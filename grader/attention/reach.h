@@ -14,7 +14,7 @@ enum { REACH_MOST = INT32_MAX };  // queries
 void attention_reaches(struct problem p, int64_t queries);
 
 // check_most() for 65535 heads, with no_heads batches, of p's queries and keys: all that a contract
-// allows. One batch, no group.
+// allows; with any_heads for a few more. One batch, no group.
 void attention_most_heads(struct problem p);
 
 // Is the last row right to a few bits? A kernel that takes another row, or none, is farther off.
@@ -34,5 +34,9 @@ void attention_reaches_limit(struct problem p, int64_t queries);
 // of the last row; or the last rows of dK and dV. Who goes over all keys takes too long, and is not
 // judged.
 void attention_reaches_keys(struct problem p, int64_t keys);
+
+// A case of a forward pass with a mask of blocks, so many in a row, of which the first and the last
+// are active: O is compared. The keys between are not there.
+void attention_far_blocks(struct problem p, int64_t blocks);
 
 #endif

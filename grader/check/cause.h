@@ -171,7 +171,7 @@
     CAUSE(place_in_list, "the place of a block in its list is taken for the block's number: look " \
                          "the number up")                                                          \
     CAUSE(mask_tile,                                                                               \
-          "a list names blocks of 128 rows, and its numbers are taken for those of smaller tiles") \
+          "a list is of 128 queries and names blocks of 128 keys, whatever size a tile has")       \
     CAUSE(window_ignored, "keys count that lie outside of the window")                             \
     CAUSE(window_symmetric,                                                                        \
           "a window with `causal` ends at the query, one without reaches as far to both sides")    \

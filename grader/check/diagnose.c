@@ -379,13 +379,18 @@ static enum cause transposed(const struct picture* p) {
     return squares ? CAUSE_transposed : CAUSE_NONE;
 }
 
-// What is wrong is only that elements between the rows are written.
+// What is wrong is only that elements between the rows are written; or, of zeros alone, that they
+// are written in place of others.
 static enum cause touched(const struct picture* p) {
-    bool any = false;
+    bool any = false, lost = false, zeros = true;
     for (int64_t i = 0; i < p->t->count; i++) {
-        if (p->wrong[i] && !p->t->untouched[i]) return CAUSE_NONE;
-        any |= p->wrong[i];
+        any |= p->wrong[i] && p->t->untouched[i];
+        if (p->t->untouched[i]) continue;
+        if (p->wrong[i] && !p->poison[i]) return CAUSE_NONE;
+        lost |= p->wrong[i];
+        zeros &= p->t->want[i] == 0;
     }
+    if (any && lost) return zeros ? CAUSE_stride_ignored : CAUSE_NONE;
     return any ? CAUSE_out_of_bounds : CAUSE_NONE;
 }
 

@@ -188,8 +188,10 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     int full = CEIL_DIV(seen_from(first_key + n_keys - 1, p.N_q, p.N_k, p.causal), T::TILE_Q);
     int tiles = CEIL_DIV(p.N_q, T::TILE_Q);
 
-    copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.K, p.K, first_key, n_keys);
-    copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.V, p.V, first_key, n_keys);
+    if (group > 0 && tiles > start) {  // of keys that nobody sees nothing is read
+        copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.K, p.K, first_key, n_keys);
+        copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.V, p.V, first_key, n_keys);
+    }
 
     // dV_g = sum_h P_h^T dO_h,  dK_g = sum_h dS_h^T Q_h, on from head to head
     struct keys_state<T> warp = {};
