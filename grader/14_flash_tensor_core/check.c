@@ -48,7 +48,7 @@ static void heads(struct check* c) {
     p.H = check_pick(c, 2, 3);
     p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 2)]);
     forward_case(p, PACKED, ", a scale of its own", JUDGE_O);
-    forward_case(with_heads(all_keys(c, 64, 64), 34, 2), PACKED, "", JUDGE_O);
+    forward_case(with_heads(all_keys(c, 16, 64), 34, 2), PACKED, "", JUDGE_O);
     attention_most_heads(causal(c, 16, 16));
 }
 
