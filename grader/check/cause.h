@@ -280,9 +280,10 @@
     CAUSE(merge_weights,                                                                           \
           "parts of a row are added as if each weighed the same: part s counts exp(LSE_s - M) "    \
           "times")                                                                                 \
-    CAUSE(empty_part,                                                                              \
-          "a part is NaN when it is merged: one without keys has the weight 0, where 0 / 0 and "   \
-          "(-inf) - (-inf) are NaN, and of the others all that is read has to be stored there")    \
+    CAUSE(                                                                                         \
+        empty_part,                                                                                \
+        "a part is NaN when it is merged: one without keys has the weight 0 (0 / 0 is NaN), and "  \
+        "of the others all that is read has to be stored")                                         \
     CAUSE(length_ignored, "each sequence has a length of its own, lengths[b]")                     \
     CAUSE(page_table,                                                                              \
           "key j is in slot j % page_size of page page_table[b][j / page_size], in rows of "       \
