@@ -147,8 +147,8 @@ template <class Call> struct deduced {
 template <class Call> deduced(Call, cudev_launch_site) -> deduced<Call>;
 
 // A kernel that a variable holds. Of a function pointer the runtime knows for which kernel it is,
-// and so what this one has asked for; a reference to a kernel is one as well. Static: two files of a
-// program may give structs of the same name to their kernels.
+// and so what this one has asked for; a reference to a kernel is one as well. It is static, since
+// two files of a program may give their kernels structs of the same name.
 template <class Kernel> static inline auto pointed_at(Kernel kernel, cudev_launch_site site) {
     if constexpr (is_function_pointer<Kernel>::value) site.kernel = (const void*)kernel;
     auto call = [kernel](auto... args) { kernel(args...); };
