@@ -48,6 +48,7 @@ int cudev_next_thread(void) {
     w->running--;
     w->running_of[rank]--;
     cudev_warp_lane_returned(w, t / WARP_SIZE);
+    if (!w->live[t / WARP_SIZE]) cudev_named_barriers_warp_returned(w);
     if (w->next < launch->threads) {
         cudev_set_current(w, w->next++);
         return 1;

@@ -132,6 +132,20 @@ static void open_barrier(struct worker* w, struct named_barrier* b, unsigned las
     b->clock.block = 0;  // a thread that comes later learns nothing from these
 }
 
+// The barrier of a cluster waits for nobody who has returned. PTX ISA: "barrier.cluster".
+static bool all_have_come(const struct worker* w, const struct named_barrier* b) {
+    unsigned wanted = b->wanted;
+    if (b == &w->named_barriers->barrier[OF_CLUSTER])
+        for (unsigned i = 0; i < b->wanted / WARP_SIZE; i++)
+            if (!w->live[i]) wanted -= WARP_SIZE;
+    return b->arrived >= wanted;
+}
+
+void cudev_named_barriers_warp_returned(struct worker* w) {
+    struct named_barrier* b = &w->named_barriers->barrier[OF_CLUSTER];
+    if (w->named_barriers->used && b->wanted && all_have_come(w, b)) open_barrier(w, b, MAX_WARPS);
+}
+
 // All lanes of a warp have come to their barrier. Returns whether they can go on.
 static bool arrive(struct worker* w, unsigned warp, uint32_t lanes, bool waits) {
     unsigned t = warp * WARP_SIZE + (unsigned)__builtin_ctz(lanes);
@@ -152,7 +166,7 @@ static bool arrive(struct worker* w, unsigned warp, uint32_t lanes, bool waits) 
         b->waiting[warp] = lanes;
         w->waiting->in_call[warp] |= lanes;
     }
-    if (b->arrived < b->wanted) return !waits;
+    if (!all_have_come(w, b)) return !waits;
     open_barrier(w, b, waits ? warp : MAX_WARPS);
     return true;
 }
