@@ -36,7 +36,7 @@ template <int n> struct stage_smem {
     bf16 B[BLOCK_K * n];
 };
 template <int n> struct block_smem {
-    enum { STAGES = n > 192 ? 3 : 4 };  // as many as fit into 227 KB beside C
+    enum { STAGES = n > 192 ? 3 : n > 128 ? 4 : 6 };  // as many as fit into 227 KB beside C
     struct stage_smem<n> stages[STAGES];
     bf16 C[CONSUMERS * 4][n / PANEL][WARP_ROWS * PANEL];  // each warp's own rows
     mbarrier full[STAGES], empty[STAGES];
@@ -50,21 +50,35 @@ struct product {
     int M, N, K;
 };
 
-// Where tile t of C begins. Tiles are counted in groups of GROUP rows of tiles, down first: blocks
-// that run at the same time share few rows of tiles of A and columns of tiles of B, in L2.
-template <int n>
+// Where tile t of C begins; a cluster has a tile for each of its blocks, below each other. Tiles are
+// counted in groups of GROUP rows of them, down first: blocks that run at the same time share few
+// rows of tiles of A and columns of tiles of B, in L2.
+template <int n, int cluster = 1>
 __device__ __forceinline__ void place_tile(int* row0, int* col0, int t, const struct product& p) {
     int group_tiles = GROUP * CEIL_DIV(p.N, n);
     int first = t / group_tiles * GROUP;
-    int rows = min((int)GROUP, CEIL_DIV(p.M, BLOCK_M) - first);  // the last group has fewer
+    int rows =
+        min((int)GROUP, CEIL_DIV(p.M, BLOCK_M * cluster) - first);  // the last group has fewer
     t %= group_tiles;
-    *row0 = (first + t % rows) * BLOCK_M;
+    *row0 = (first + t % rows) * cluster * BLOCK_M;
+    if (cluster > 1) *row0 += cluster_rank() * BLOCK_M;
     *col0 = t / rows * n;
+}
+
+// Asks for a box of B, number `box` of its tile. The blocks of a cluster need the same ones: one of
+// them asks for it, and it lands in all, and counts at the barrier of each.
+template <int cluster>
+__device__ __forceinline__ void load_B(bf16* to, mbarrier* full, const struct product& p, int box,
+                                       int c0, int c1) {
+    if (cluster == 1)
+        tma_load_2d(to, &p.B, full, L2_EVICT_NORMAL, c0, c1);
+    else if (box % cluster == (int)cluster_rank())
+        tma_load_2d_multicast(to, &p.B, full, L2_EVICT_NORMAL, (1 << cluster) - 1, c0, c1);
 }
 
 // Asks for the tiles of A and B that begin at row0, col0 and k0. What lies outside of the matrices
 // becomes 0. One thread calls it.
-template <int A_major, int B_major, int n>
+template <int A_major, int B_major, int n, int cluster = 1>
 __device__ __forceinline__ void load_stage(struct stage_smem<n>* stage, mbarrier* full,
                                            const struct product& p, int row0, int col0, int k0) {
     mbarrier_arrive_expect(full, sizeof(struct stage_smem<n>));
@@ -74,12 +88,9 @@ __device__ __forceinline__ void load_stage(struct stage_smem<n>* stage, mbarrier
         for (int i = 0; i < BLOCK_M; i += PANEL)
             tma_load_2d(stage->A + i * BLOCK_K, &p.A, full, L2_EVICT_NORMAL, row0 + i, k0);
     }
-    if (B_major == K_MAJOR) {
-        tma_load_2d(stage->B, &p.B, full, L2_EVICT_NORMAL, k0, col0);
-    } else {
-        for (int j = 0; j < n; j += PANEL)
-            tma_load_2d(stage->B + j * BLOCK_K, &p.B, full, L2_EVICT_NORMAL, col0 + j, k0);
-    }
+    for (int j = 0; j < n; j += PANEL)  // a box each; its panel has rows of k, or of columns
+        load_B<cluster>(stage->B + j * BLOCK_K, full, p, j / PANEL,
+                        B_major == K_MAJOR ? k0 : col0 + j, B_major == K_MAJOR ? col0 + j : k0);
 }
 
 // C_reg = A B (+ C_reg, if add) for a stage: 64 rows of A from row `first` of the tile on.
@@ -96,6 +107,13 @@ __device__ __forceinline__ void multiply(float C_reg[n / 2], const struct stage_
     for (int i = 0; i < BLOCK_K / STEP; i++)
         wgmma_bf16<n, A_major, B_major>(C_reg, A + i * A_step, B + i * B_step, add || i > 0);
     wgmma_commit();
+}
+
+// The calling consumer has read a stage: one arrival at each block whose copies may fill it.
+template <int cluster> __device__ __forceinline__ void free_stage(mbarrier* empty) {
+    int thread = threadIdx.x % WARPGROUP;
+    if (cluster == 1 && thread == 0) mbarrier_arrive(empty);
+    if (cluster > 1 && thread < cluster) mbarrier_arrive_remote(empty, thread);
 }
 
 // The map of a (rows, cols) matrix; TMA moves boxes of `box_rows` rows of a panel.

@@ -8,14 +8,15 @@
 //     consumers  wait full[s]   wgmma from stage s;        arrive at empty[s]
 //
 // Blocks stay and take the next tile of C: while the consumers store one, the producer fills the
-// ring for the next.
+// ring for the next. Where the copies would take longer than the products, two blocks are a
+// cluster, below each other in C, and share what they read of B.
 //
 // The versions on the way, in steps/:
 //     1_tma_mma_sync.cu    tiles by TMA; lesson 07's ldmatrix and mma.sync
 //     2_wgmma_one_stage.cu wgmma reads the tiles itself: copy, wait, multiply, wait
 //     3_ring.cu            stages: the next tiles are on their way while one is multiplied
 //     4_specialised.cu     a producer and two consumers; a block for each tile of C
-//     5_cluster.cu         pairs of blocks share what they read of B
+//     5_cluster.cu         pairs of blocks alone, in all sizes
 #include "hopper_matmul.h"
 
 #include <cuda_bf16.h>
@@ -46,7 +47,7 @@ template <int n> struct stage_smem {
     bf16 B[BLOCK_K * n];
 };
 template <int n> struct block_smem {
-    enum { STAGES = n > 192 ? 3 : 4 };  // as many as fit into 227 KB beside C
+    enum { STAGES = n > 192 ? 3 : n > 128 ? 4 : 6 };  // as many as fit into 227 KB beside C
     struct stage_smem<n> stages[STAGES];
     bf16 C[CONSUMERS * 4][n / PANEL][WARP_ROWS * PANEL];  // each warp's own rows
     mbarrier full[STAGES], empty[STAGES];
@@ -62,21 +63,35 @@ struct product {
 
 // ---- from maps to sums (hopper_tile.h)
 
-// Where tile t of C begins. Tiles are counted in groups of GROUP rows of tiles, down first: blocks
-// that run at the same time share few rows of tiles of A and columns of tiles of B, in L2.
-template <int n>
+// Where tile t of C begins; a cluster has a tile for each of its blocks, below each other. Tiles are
+// counted in groups of GROUP rows of them, down first: blocks that run at the same time share few
+// rows of tiles of A and columns of tiles of B, in L2.
+template <int n, int cluster = 1>
 __device__ __forceinline__ void place_tile(int* row0, int* col0, int t, const struct product& p) {
     int group_tiles = GROUP * CEIL_DIV(p.N, n);
     int first = t / group_tiles * GROUP;
-    int rows = min((int)GROUP, CEIL_DIV(p.M, BLOCK_M) - first);  // the last group has fewer
+    int rows =
+        min((int)GROUP, CEIL_DIV(p.M, BLOCK_M * cluster) - first);  // the last group has fewer
     t %= group_tiles;
-    *row0 = (first + t % rows) * BLOCK_M;
+    *row0 = (first + t % rows) * cluster * BLOCK_M;
+    if (cluster > 1) *row0 += cluster_rank() * BLOCK_M;
     *col0 = t / rows * n;
+}
+
+// Asks for a box of B, number `box` of its tile. The blocks of a cluster need the same ones: one of
+// them asks for it, and it lands in all, and counts at the barrier of each.
+template <int cluster>
+__device__ __forceinline__ void load_B(bf16* to, mbarrier* full, const struct product& p, int box,
+                                       int c0, int c1) {
+    if (cluster == 1)
+        tma_load_2d(to, &p.B, full, L2_EVICT_NORMAL, c0, c1);
+    else if (box % cluster == (int)cluster_rank())
+        tma_load_2d_multicast(to, &p.B, full, L2_EVICT_NORMAL, (1 << cluster) - 1, c0, c1);
 }
 
 // Asks for the tiles of A and B that begin at row0, col0 and k0. What lies outside of the matrices
 // becomes 0. One thread calls it.
-template <int A_major, int B_major, int n>
+template <int A_major, int B_major, int n, int cluster = 1>
 __device__ __forceinline__ void load_stage(struct stage_smem<n>* stage, mbarrier* full,
                                            const struct product& p, int row0, int col0, int k0) {
     // your code goes here (about 12 lines): announce the bytes, then ask: panels of 64 elements a row
@@ -87,6 +102,13 @@ template <int A_major, int B_major, int n>
 __device__ __forceinline__ void multiply(float C_reg[n / 2], const struct stage_smem<n>* stage,
                                          int first, bool add) {
     // your code goes here (about 12 lines): descriptors; a wgmma for each 16 of k; commit
+}
+
+// The calling consumer has read a stage: one arrival at each block whose copies may fill it.
+template <int cluster> __device__ __forceinline__ void free_stage(mbarrier* empty) {
+    int thread = threadIdx.x % WARPGROUP;
+    if (cluster == 1 && thread == 0) mbarrier_arrive(empty);
+    if (cluster > 1 && thread < cluster) mbarrier_arrive_remote(empty, thread);
 }
 
 // ---- from sums to C
@@ -130,25 +152,28 @@ __device__ __forceinline__ void store_rows(bf16 (*C_smem)[WARP_ROWS * PANEL],
 
 // ---- GPU kernel
 
-// Grid: as many blocks as run at a time, or one for each tile if these are fewer. The majors say
-// which index of A and B runs fastest in memory.
-template <int A_major, int B_major, int n>
+// Grid: as many clusters as run at a time, or one for each of their tiles if these are fewer. The
+// majors say which index of A and B runs fastest in memory.
+template <int A_major, int B_major, int n, int cluster>
 __global__ void __launch_bounds__(THREADS, 1)
     hopper_matmul_kernel(const __grid_constant__ struct product p) {
     extern __shared__ __align__(1024) unsigned char memory[];
     struct block_smem<n>& smem = *(struct block_smem<n>*)memory;
-    const int STAGES = smem.STAGES, tiles = CEIL_DIV(p.M, BLOCK_M) * CEIL_DIV(p.N, n);
+    const int STAGES = smem.STAGES;
+    const int tiles = CEIL_DIV(p.M, BLOCK_M * cluster) * CEIL_DIV(p.N, n);
+    const int clusters = gridDim.x / cluster;
     // The same number in all lanes, and the compiler knows it.
     int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / WARPGROUP, 0);
 
     if (threadIdx.x == 0) {
         for (int s = 0; s < STAGES; s++) {
-            mbarrier_init(&smem.full[s], 1);           // the producer, and the bytes
-            mbarrier_init(&smem.empty[s], CONSUMERS);  // a thread of each
+            mbarrier_init(&smem.full[s], 1);                     // the producer, and the bytes
+            mbarrier_init(&smem.empty[s], CONSUMERS * cluster);  // a thread of each, of all blocks
         }
         fence_mbarrier_init();
     }
-    __syncthreads();  // the barriers are there before anybody uses them
+    __syncthreads();                  // the barriers are there before anybody uses them
+    if (cluster > 1) cluster_sync();  // ... those of the other block, too
 
     int row0, col0;
     if (warpgroup == 0) {
@@ -163,13 +188,14 @@ __global__ void __launch_bounds__(THREADS, 1)
     int first = consumer * CONSUMER_M;  // its rows of the tile
     float C_reg[n / 2] = {};
     // your code goes here (about 1 line): the stage, and the parity of its round through the ring
-    for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
+    for (int t = blockIdx.x / cluster; t < tiles; t += clusters) {
         // your code goes here (about 8 lines): for each 64 of k: wait, multiply, wait, arrive
         wgmma_hold<n / 2>(C_reg);
-        place_tile<n>(&row0, &col0, t, p);
+        place_tile<n, cluster>(&row0, &col0, t, p);
         store_rows<n>(smem.C[consumer * 4 + warp], C_reg, p, row0 + first + warp * WARP_ROWS, col0);
     }
-    bulk_wait<0>();  // shared memory must live until it is read
+    bulk_wait<0>();                   // shared memory must live until it is read
+    if (cluster > 1) cluster_sync();  // ... and until the other block has arrived here
 }
 
 // ---- a map (hopper_tile.h)
@@ -190,34 +216,61 @@ static bool fits_tma(const bf16* matrix, int64_t stride) {
     return (uintptr_t)matrix % 16 == 0 && stride % 8 == 0 && stride < (int64_t)1 << 39;
 }
 
-// How long the blocks work on tiles of n columns, in columns: a wave after the other, and the last
-// one takes as long as if it were full (lesson 04).
-static int64_t waves_of(const struct product* p, int n, int multiprocessors) {
-    int64_t tiles = (int64_t)CEIL_DIV(p->M, BLOCK_M) * CEIL_DIV(p->N, n);
-    return CEIL_DIV(tiles, multiprocessors) * n;
+// What the choice of a kernel depends on.
+struct layout {
+    const bf16* B;
+    int64_t stride_B;
+    int lines_A, lines_B;  // of 128 bytes that 64 elements of a row lie in
+    int multiprocessors;
+};
+
+static int lines_of(const bf16* matrix, int64_t stride) {
+    return (uintptr_t)matrix % 128 == 0 && stride % PANEL == 0 ? 1 : 2;
 }
 
-template <int A_major, int B_major, int n>
-static int launch(struct product* p, const bf16* B, int64_t stride_B, int multiprocessors) {
-    if (B_major == K_MAJOR ? encode(&p->B, B, p->N, p->K, stride_B, n)
-                           : encode(&p->B, B, p->K, p->N, stride_B, BLOCK_K))
+// How long the product takes with tiles of n columns: in wave after wave a block makes one tile, and
+// the last wave takes as long as if it were full (lesson 04). For 64 of k the tensor cores need 4
+// clocks a column; TMA needs 2.2 for each line that it moves, measured on an H200.
+static double clocks_of(const struct product* p, const struct layout* of, int n, int cluster) {
+    int64_t tiles = (int64_t)CEIL_DIV(p->M, BLOCK_M * cluster) * CEIL_DIV(p->N, n);
+    int64_t waves = CEIL_DIV(tiles, of->multiprocessors / cluster);
+    double products = 4.0 * n;
+    double copies = 2.2 * (BLOCK_M * of->lines_A + n / cluster * of->lines_B);
+    return (double)waves * (products > copies ? products : copies);
+}
+
+template <int A_major, int B_major, int n, int cluster>
+static int launch(struct product* p, const struct layout* of) {
+    if (B_major == K_MAJOR ? encode(&p->B, of->B, p->N, p->K, of->stride_B, PANEL)
+                           : encode(&p->B, of->B, p->K, p->N, of->stride_B, BLOCK_K))
         return COURSE_CUDA_ERROR;
     const int bytes = sizeof(struct block_smem<n>);
-    COURSE_TRY(cudaFuncSetAttribute(hopper_matmul_kernel<A_major, B_major, n>,
+    COURSE_TRY(cudaFuncSetAttribute(hopper_matmul_kernel<A_major, B_major, n, cluster>,
                                     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    int tiles = CEIL_DIV(p->M, BLOCK_M) * CEIL_DIV(p->N, n);
-    int blocks = tiles < multiprocessors ? tiles : multiprocessors;
-    hopper_matmul_kernel<A_major, B_major, n><<<blocks, THREADS, bytes>>>(*p);
-    COURSE_TRY(cudaGetLastError());
+    int tiles = CEIL_DIV(p->M, BLOCK_M * cluster) * CEIL_DIV(p->N, n);
+    int clusters = of->multiprocessors / cluster;
+    // Clusters of one block, too, cost 2 % (H200): they are asked for where there are two.
+    cudaLaunchAttribute clustered = {};
+    clustered.id = cudaLaunchAttributeClusterDimension;
+    clustered.val.clusterDim = {cluster, 1, 1};
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(cluster * (tiles < clusters ? tiles : clusters));
+    config.blockDim = dim3(THREADS);
+    config.dynamicSmemBytes = bytes;
+    config.attrs = &clustered, config.numAttrs = cluster > 1;
+    COURSE_TRY(cudaLaunchKernelEx(&config, hopper_matmul_kernel<A_major, B_major, n, cluster>, *p));
     return COURSE_OK;
 }
 
 template <int A_major, int B_major>
-static int launch_best(struct product* p, const bf16* B, int64_t stride_B, int multiprocessors) {
-    // Narrow tiles read more for each product: they have to save a 20th.
-    return waves_of(p, 192, multiprocessors) * 20 < waves_of(p, 256, multiprocessors) * 19
-               ? launch<A_major, B_major, 192>(p, B, stride_B, multiprocessors)
-               : launch<A_major, B_major, 256>(p, B, stride_B, multiprocessors);
+static int launch_best(struct product* p, const struct layout* of) {
+    double wide = clocks_of(p, of, 256, 1), middle = clocks_of(p, of, 192, 1);
+    double narrow = clocks_of(p, of, 128, 1), pair = clocks_of(p, of, 192, 2);
+    if (wide <= middle && wide <= narrow && wide <= pair)
+        return launch<A_major, B_major, 256, 1>(p, of);
+    if (middle <= narrow && middle <= pair) return launch<A_major, B_major, 192, 1>(p, of);
+    return narrow <= pair ? launch<A_major, B_major, 128, 1>(p, of)
+                          : launch<A_major, B_major, 192, 2>(p, of);
 }
 
 extern "C" int hopper_matmul(bf16* C_gpu, const bf16* A_gpu, const bf16* B_gpu, int M, int N, int K,
@@ -246,6 +299,8 @@ extern "C" int hopper_matmul(bf16* C_gpu, const bf16* A_gpu, const bf16* B_gpu, 
         return COURSE_OK;
     }
 
+    const struct layout of = {B_gpu, stride_B, lines_of(A_gpu, stride_A), lines_of(B_gpu, stride_B),
+                              multiprocessors};
     struct product p = {};
     p.C_gpu = C_gpu, p.stride_C = stride_C;
     p.M = M, p.N = N, p.K = K;
@@ -253,8 +308,8 @@ extern "C" int hopper_matmul(bf16* C_gpu, const bf16* A_gpu, const bf16* B_gpu, 
         encode(&p.A, A_gpu, A_rows, A_cols, stride_A, transpose_A ? BLOCK_K : BLOCK_M))
         return COURSE_CUDA_ERROR;
     if (transpose_A)
-        return transpose_B ? launch_best<MN_MAJOR, K_MAJOR>(&p, B_gpu, stride_B, multiprocessors)
-                           : launch_best<MN_MAJOR, MN_MAJOR>(&p, B_gpu, stride_B, multiprocessors);
-    return transpose_B ? launch_best<K_MAJOR, K_MAJOR>(&p, B_gpu, stride_B, multiprocessors)
-                       : launch_best<K_MAJOR, MN_MAJOR>(&p, B_gpu, stride_B, multiprocessors);
+        return transpose_B ? launch_best<MN_MAJOR, K_MAJOR>(&p, &of)
+                           : launch_best<MN_MAJOR, MN_MAJOR>(&p, &of);
+    return transpose_B ? launch_best<K_MAJOR, K_MAJOR>(&p, &of)
+                       : launch_best<K_MAJOR, MN_MAJOR>(&p, &of);
 }

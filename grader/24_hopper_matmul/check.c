@@ -72,11 +72,23 @@ static void laid_out(struct check* c, int64_t M, int64_t N, int64_t K, int layou
     run_surrounded(&p);
 }
 
+// On a card of 16 multiprocessors few tiles are many.
+enum { FEW = 16 };
+static void on_a_small_card(struct check* c, int64_t M, int64_t N, int64_t K) {
+    struct product p = product_of(c, &contract, M, N, K);
+    check_case(c, "M = %lld, N = %lld, K = %lld, on a card of %d multiprocessors", (long long)M,
+               (long long)N, (long long)K, FEW);
+    check_pose_as(c, "h100-1g");
+    run_surrounded(&p);
+}
+
 // ---- items
 
 // More tiles down than across, and the other way round; as many as a group of 2, 4, 8 or 16 has,
 // and one more, so that the last group is whole or has few. Then more tiles than the card has
-// multiprocessors: blocks that stay take a second one.
+// multiprocessors: blocks that stay take a second one. Wide tiles and pairs of blocks may be made
+// for such sizes alone: as many tiles of 256 columns as there are multiprocessors, twice as many;
+// rows that begin anywhere, and two rows of tiles.
 static void many_blocks(struct check* c) {
     enum { MULTIPROCESSORS = 132, WIDE = 256 };
     sizes(c, 2 * WHOLE_M, WHOLE_N, WHOLE_K);
@@ -84,6 +96,9 @@ static void many_blocks(struct check* c) {
     sizes(c, 16 * WHOLE_M, 2 * WHOLE_N, 16);
     sizes(c, 17 * WHOLE_M, 2 * WHOLE_N, 16);
     sizes(c, 8, (MULTIPROCESSORS + check_pick(c, 3, 9)) * WIDE, 16);
+    on_a_small_card(c, 8, check_pick(c, FEW - 1, FEW) * WIDE, WHOLE_K);
+    on_a_small_card(c, 8, check_pick(c, 2 * FEW - 1, 2 * FEW) * WIDE, WHOLE_K);
+    on_a_small_card(c, check_pick(c, 129, 200), 3 * FEW / 2 * 192, WHOLE_K + 8);
 }
 
 // One tile along K, and more than a kernel has stages: twice through the ring, and once more.
@@ -269,13 +284,16 @@ static void bad_arguments(struct check* c) {
 }
 
 // Tiles past all edges, more tiles than stages, two tiles of C for a block: once the order between
-// TMA, wgmma and threads, and stray accesses, everywhere.
+// TMA, wgmma and threads, and stray accesses, everywhere. Where rows begin at multiples of 128
+// bytes a kernel may be another one.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     for (int layout = 0; layout < 4; layout += 3)
         laid_out(c, check_pick(c, 66, 127), check_pick(c, 130, 255),
                  4 * WHOLE_K + 16 * check_pick(c, 1, 3), layout);
-    sizes(c, 8, 135 * 256, 16);
+    laid_out(c, check_pick(c, 66, 127), 192, 8 * WHOLE_K, 0);
+    on_a_small_card(c, 8, (FEW + check_pick(c, 3, 9)) * 256, 16);
+    on_a_small_card(c, 8, (FEW + check_pick(c, 3, 9)) * 256, WHOLE_K);
 }
 
 // ---- costs, of one call each

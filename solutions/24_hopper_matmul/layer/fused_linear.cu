@@ -211,8 +211,8 @@ extern "C" int fused_linear(bf16* Y_gpu, bf16* Z_gpu, const bf16* X_gpu, const b
     struct product product = {};
     product.M = M, product.N = N, product.K = K;
     // With K = 0 nobody asks for a tile: a map of an array without elements does not exist.
-    if (K > 0 && (encode(&product.A, X_gpu, M, K, K, BLOCK_M) ||
-                  encode(&product.B, W_gpu, N, K, K, BLOCK_N)))
+    if (K > 0 &&
+        (encode(&product.A, X_gpu, M, K, K, BLOCK_M) || encode(&product.B, W_gpu, N, K, K, PANEL)))
         return COURSE_CUDA_ERROR;
     struct layer layer = {Y_gpu, Z_gpu, bias_gpu, dropout_of(p, seed, offset)};
     kernel* launched = f == FUSED_LINEAR_NONE   ? fused_linear_kernel<FUSED_LINEAR_NONE>
