@@ -98,7 +98,7 @@ static void many_blocks(struct check* c) {
     sizes(c, 8, (MULTIPROCESSORS + check_pick(c, 3, 9)) * WIDE, 16);
     on_a_small_card(c, 8, check_pick(c, FEW - 1, FEW) * WIDE, WHOLE_K);
     on_a_small_card(c, 8, check_pick(c, 2 * FEW - 1, 2 * FEW) * WIDE, WHOLE_K);
-    on_a_small_card(c, check_pick(c, 129, 200), 3 * FEW / 2 * 192, WHOLE_K + 8);
+    on_a_small_card(c, check_pick(c, 129, 200), 3 * FEW / 2 * 192 + 8, WHOLE_K);
 }
 
 // One tile along K, and more than a kernel has stages: twice through the ring, and once more.
@@ -126,8 +126,8 @@ static void inner_ragged(struct check* c) {
 }
 
 static void outer_ragged(struct check* c) {
-    static const int64_t hard[][2] = {{129, 40}, {15, 17}, {1, 1}, {40, 1}, {1, 40}};
-    for (int i = 0; i < 5; i++) laid_out(c, hard[i][0], hard[i][1], WHOLE_K, i % 2 * 3);
+    static const int64_t hard[][2] = {{129, 64}, {15, 17}, {1, 1}, {40, 1}, {1, 40}, {257, 40}};
+    for (int i = 0; i < 6; i++) laid_out(c, hard[i][0], hard[i][1], WHOLE_K, i % 2 * 3);
     // Just behind a tile of 192 or of 256 columns: those behind the last whole 8 belong to one tile
     // alone, whose block may come first.
     for (int i = 0; i < 2; i++) {
@@ -292,8 +292,8 @@ static void safe(struct check* c) {
         laid_out(c, check_pick(c, 66, 127), check_pick(c, 130, 255),
                  4 * WHOLE_K + 16 * check_pick(c, 1, 3), layout);
     laid_out(c, check_pick(c, 66, 127), 192, 8 * WHOLE_K, 0);
-    on_a_small_card(c, 8, (FEW + check_pick(c, 3, 9)) * 256, 16);
     on_a_small_card(c, 8, (FEW + check_pick(c, 3, 9)) * 256, WHOLE_K);
+    on_a_small_card(c, 8, (FEW + check_pick(c, 3, 9)) * 256 + 8, 16);
 }
 
 // ---- costs, of one call each

@@ -124,11 +124,11 @@ static double with_gaps(const struct product* p, struct term at) {
 
 // ---- extents
 
-// size = 192, 256: columns of a tile.
+// size = 128, 192, 256: columns of a tile.
 static bool of_wide_tiles(const struct product* p, const struct sum* sum, int variant,
                           struct extent* e) {
     (void)p, (void)sum;
-    e->size = 192 + 64 * variant;
+    e->size = 128 + 64 * variant;
     return true;
 }
 
@@ -219,7 +219,7 @@ static const struct hypothesis others[] = {
     SUM(transposed, 1, A_not_turned, all_terms),
     SUM(transposed, 1, B_not_turned, all_terms),
     SUM(transposed, 1, A_box_turned, of_panels),
-    SUM(transposed, 2, B_box_turned, of_wide_tiles),
+    SUM(transposed, 3, B_box_turned, of_wide_tiles),
     SUM(swizzle, 1, A_pieces, of_panels),
     SUM(swizzle, 1, B_pieces, of_panels),
     SUM(tile_skipped, 1, A_first_step, of_panels),
@@ -228,7 +228,7 @@ static const struct hypothesis others[] = {
     SUM(descriptor_step, 1, A_step_in_row, of_panels),
     SUM(descriptor_step, 1, B_step_in_row, of_panels),
     SUM(fragment_order, 1, A_first_rows, all_terms),
-    SUM(fragment_order, 2, B_first_columns, of_wide_tiles),
+    SUM(fragment_order, 3, B_first_columns, of_wide_tiles),
     SUM(stride_ignored, 3, A_row_length, of_strides),
     SUM(stride_ignored, 3, B_row_length, of_strides),
     SUM(nan_leak, 1, A_past_K, of_panels),

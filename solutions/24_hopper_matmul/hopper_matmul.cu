@@ -8,8 +8,8 @@
 //     consumers  wait full[s]   wgmma from stage s;        arrive at empty[s]
 //
 // Blocks stay and take the next tile of C: while the consumers store one, the producer fills the
-// ring for the next. Where the copies would take longer than the products, two blocks are a
-// cluster, below each other in C, and share what they read of B.
+// ring for the next. Where B's rows begin at no multiple of 128 bytes, copies would take longer than
+// the products: there two blocks, below each other in C, share what they read of B.
 //
 // The versions on the way, in steps/:
 //     1_tma_mma_sync.cu    tiles by TMA; lesson 07's ldmatrix and mma.sync
@@ -259,27 +259,19 @@ static bool fits_tma(const bf16* matrix, int64_t stride) {
     return (uintptr_t)matrix % 16 == 0 && stride % 8 == 0 && stride < (int64_t)1 << 39;
 }
 
-// What the choice of a kernel depends on.
+// B, and what else the choice of a kernel depends on.
 struct layout {
     const bf16* B;
     int64_t stride_B;
-    int lines_A, lines_B;  // of 128 bytes that 64 elements of a row lie in
     int multiprocessors;
 };
 
-static int lines_of(const bf16* matrix, int64_t stride) {
-    return (uintptr_t)matrix % 128 == 0 && stride % PANEL == 0 ? 1 : 2;
-}
-
 // How long the product takes with tiles of n columns: in wave after wave a block makes one tile, and
-// the last wave takes as long as if it were full (lesson 04). For 64 of k the tensor cores need 4
-// clocks a column; TMA needs 2.2 for each line that it moves, measured on an H200.
-static double clocks_of(const struct product* p, const struct layout* of, int n, int cluster) {
-    int64_t tiles = (int64_t)CEIL_DIV(p->M, BLOCK_M * cluster) * CEIL_DIV(p->N, n);
-    int64_t waves = CEIL_DIV(tiles, of->multiprocessors / cluster);
-    double products = 4.0 * n;
-    double copies = 2.2 * (BLOCK_M * of->lines_A + n / cluster * of->lines_B);
-    return (double)waves * (products > copies ? products : copies);
+// the last wave takes as long as if it were full (lesson 04). Narrow tiles read more for each
+// product: theirs take as long as `columns` of a wide one, measured on an H200.
+static int64_t time_of(const struct product* p, const struct layout* of, int n, int columns) {
+    int64_t tiles = (int64_t)CEIL_DIV(p->M, BLOCK_M) * CEIL_DIV(p->N, n);
+    return CEIL_DIV(tiles, of->multiprocessors) * columns;
 }
 
 template <int A_major, int B_major, int n, int cluster>
@@ -307,13 +299,14 @@ static int launch(struct product* p, const struct layout* of) {
 
 template <int A_major, int B_major>
 static int launch_best(struct product* p, const struct layout* of) {
-    double wide = clocks_of(p, of, 256, 1), middle = clocks_of(p, of, 192, 1);
-    double narrow = clocks_of(p, of, 128, 1), pair = clocks_of(p, of, 192, 2);
-    if (wide <= middle && wide <= narrow && wide <= pair)
-        return launch<A_major, B_major, 256, 1>(p, of);
-    if (middle <= narrow && middle <= pair) return launch<A_major, B_major, 192, 1>(p, of);
-    return narrow <= pair ? launch<A_major, B_major, 128, 1>(p, of)
-                          : launch<A_major, B_major, 192, 2>(p, of);
+    // Rows of 64 elements that begin anywhere lie in two lines of 128 bytes each.
+    if ((uintptr_t)of->B % 128 != 0 || of->stride_B % PANEL != 0)
+        return launch<A_major, B_major, 192, 2>(p, of);
+    int64_t wide = time_of(p, of, 256, 256), middle = time_of(p, of, 192, 197);
+    int64_t narrow = time_of(p, of, 128, 148);
+    if (wide <= middle && wide <= narrow) return launch<A_major, B_major, 256, 1>(p, of);
+    return middle <= narrow ? launch<A_major, B_major, 192, 1>(p, of)
+                            : launch<A_major, B_major, 128, 1>(p, of);
 }
 
 extern "C" int hopper_matmul(bf16* C_gpu, const bf16* A_gpu, const bf16* B_gpu, int M, int N, int K,
@@ -342,8 +335,7 @@ extern "C" int hopper_matmul(bf16* C_gpu, const bf16* A_gpu, const bf16* B_gpu, 
         return COURSE_OK;
     }
 
-    const struct layout of = {B_gpu, stride_B, lines_of(A_gpu, stride_A), lines_of(B_gpu, stride_B),
-                              multiprocessors};
+    const struct layout of = {B_gpu, stride_B, multiprocessors};
     struct product p = {};
     p.C_gpu = C_gpu, p.stride_C = stride_C;
     p.M = M, p.N = N, p.K = K;
