@@ -77,7 +77,7 @@ __device__ __forceinline__ void load_B(bf16* to, mbarrier* full, const struct pr
 }
 
 // Asks for the tiles of A and B that begin at row0, col0 and k0. What lies outside of the matrices
-// becomes 0. One thread calls it.
+// becomes 0. One thread calls it. B's boxes go by way of load_B().
 template <int A_major, int B_major, int n, int cluster = 1>
 __device__ __forceinline__ void load_stage(struct stage_smem<n>* stage, mbarrier* full,
                                            const struct product& p, int row0, int col0, int k0) {

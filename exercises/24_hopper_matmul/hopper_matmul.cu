@@ -90,11 +90,11 @@ __device__ __forceinline__ void load_B(bf16* to, mbarrier* full, const struct pr
 }
 
 // Asks for the tiles of A and B that begin at row0, col0 and k0. What lies outside of the matrices
-// becomes 0. One thread calls it.
+// becomes 0. One thread calls it. B's boxes go by way of load_B().
 template <int A_major, int B_major, int n, int cluster = 1>
 __device__ __forceinline__ void load_stage(struct stage_smem<n>* stage, mbarrier* full,
                                            const struct product& p, int row0, int col0, int k0) {
-    // your code goes here (about 12 lines): announce the bytes, then ask: panels of 64 elements a row
+    // your code goes here (about 10 lines): announce the bytes, then ask: panels of 64 elements a row
 }
 
 // C_reg = A B (+ C_reg, if add) for a stage: 64 rows of A from row `first` of the tile on.
@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     float C_reg[n / 2] = {};
     // your code goes here (about 1 line): the stage, and the parity of its round through the ring
     for (int t = blockIdx.x / cluster; t < tiles; t += clusters) {
-        // your code goes here (about 8 lines): for each 64 of k: wait, multiply, wait, arrive
+        // your code goes here (about 8 lines): for each 64 of k: wait, multiply, wait, free_stage()
         wgmma_hold<n / 2>(C_reg);
         place_tile<n, cluster>(&row0, &col0, t, p);
         store_rows<n>(smem.C[consumer * 4 + warp], C_reg, p, row0 + first + warp * WARP_ROWS, col0);
@@ -223,12 +223,11 @@ struct layout {
     int multiprocessors;
 };
 
-// How long the product takes with tiles of n columns: in wave after wave a block makes one tile, and
-// the last wave takes as long as if it were full (lesson 04). Narrow tiles read more for each
-// product: theirs take as long as `columns` of a wide one, measured on an H200.
-static int64_t time_of(const struct product* p, const struct layout* of, int n, int columns) {
+// In wave after wave a block makes one tile of n columns; the last wave takes as long as if it were
+// full (lesson 04).
+static int64_t waves_of(const struct product* p, const struct layout* of, int n) {
     int64_t tiles = (int64_t)CEIL_DIV(p->M, BLOCK_M) * CEIL_DIV(p->N, n);
-    return CEIL_DIV(tiles, of->multiprocessors) * columns;
+    return CEIL_DIV(tiles, of->multiprocessors);
 }
 
 template <int A_major, int B_major, int n, int cluster>
@@ -257,10 +256,12 @@ static int launch(struct product* p, const struct layout* of) {
 template <int A_major, int B_major>
 static int launch_best(struct product* p, const struct layout* of) {
     // Rows of 64 elements that begin anywhere lie in two lines of 128 bytes each.
-    if ((uintptr_t)of->B % 128 != 0 || of->stride_B % PANEL != 0)
-        return launch<A_major, B_major, 192, 2>(p, of);
-    int64_t wide = time_of(p, of, 256, 256), middle = time_of(p, of, 192, 197);
-    int64_t narrow = time_of(p, of, 128, 148);
+    bool two_lines = (uintptr_t)of->B % 128 != 0 || of->stride_B % PANEL != 0;
+    if (two_lines && waves_of(p, of, 128) > 1) return launch<A_major, B_major, 192, 2>(p, of);
+    // Narrow tiles read more for each product: 192 columns take as long as 197 of a wide tile, 128
+    // as long as 148, measured on an H200.
+    int64_t wide = 256 * waves_of(p, of, 256), middle = 197 * waves_of(p, of, 192);
+    int64_t narrow = 148 * waves_of(p, of, 128);
     if (wide <= middle && wide <= narrow) return launch<A_major, B_major, 256, 1>(p, of);
     return middle <= narrow ? launch<A_major, B_major, 192, 1>(p, of)
                             : launch<A_major, B_major, 128, 1>(p, of);

@@ -74,10 +74,12 @@ static void laid_out(struct check* c, int64_t M, int64_t N, int64_t K, int layou
 
 // On a card of 16 multiprocessors few tiles are many.
 enum { FEW = 16 };
-static void on_a_small_card(struct check* c, int64_t M, int64_t N, int64_t K) {
+static void on_a_small_card(struct check* c, int64_t M, int64_t N, int64_t K, int layout) {
     struct product p = product_of(c, &contract, M, N, K);
-    check_case(c, "M = %lld, N = %lld, K = %lld, on a card of %d multiprocessors", (long long)M,
-               (long long)N, (long long)K, FEW);
+    p.transpose_A = layout & 1;
+    p.transpose_B = layout & 2;
+    check_case(c, "M = %lld, N = %lld, K = %lld%s, on a card of %d multiprocessors", (long long)M,
+               (long long)N, (long long)K, layout ? ", A is (K, M), B is (N, K)" : "", FEW);
     check_pose_as(c, "h100-1g");
     run_surrounded(&p);
 }
@@ -96,9 +98,9 @@ static void many_blocks(struct check* c) {
     sizes(c, 16 * WHOLE_M, 2 * WHOLE_N, 16);
     sizes(c, 17 * WHOLE_M, 2 * WHOLE_N, 16);
     sizes(c, 8, (MULTIPROCESSORS + check_pick(c, 3, 9)) * WIDE, 16);
-    on_a_small_card(c, 8, check_pick(c, FEW - 1, FEW) * WIDE, WHOLE_K);
-    on_a_small_card(c, 8, check_pick(c, 2 * FEW - 1, 2 * FEW) * WIDE, WHOLE_K);
-    on_a_small_card(c, check_pick(c, 129, 200), 3 * FEW / 2 * 192 + 8, WHOLE_K);
+    on_a_small_card(c, 8, check_pick(c, FEW - 1, FEW) * WIDE, WHOLE_K, 0);
+    on_a_small_card(c, 8, check_pick(c, 2 * FEW - 1, 2 * FEW) * WIDE, WHOLE_K, 0);
+    on_a_small_card(c, check_pick(c, 129, 200), 3 * FEW / 2 * 192 + 8, WHOLE_K, 0);
 }
 
 // One tile along K, and more than a kernel has stages: twice through the ring, and once more.
@@ -117,6 +119,8 @@ static void transposed(struct check* c) {
     for (int layout = 0; layout < 4; layout++)
         laid_out(c, check_pick(c, 66, 127), check_pick(c, 130, 255), 16 * check_pick(c, 5, 7),
                  layout);
+    on_a_small_card(c, check_pick(c, 129, 200), 9 * WHOLE_M + 8 * check_pick(c, 1, 7), WHOLE_K + 8,
+                    3);
 }
 
 static void inner_ragged(struct check* c) {
@@ -292,8 +296,8 @@ static void safe(struct check* c) {
         laid_out(c, check_pick(c, 66, 127), check_pick(c, 130, 255),
                  4 * WHOLE_K + 16 * check_pick(c, 1, 3), layout);
     laid_out(c, check_pick(c, 66, 127), 192, 8 * WHOLE_K, 0);
-    on_a_small_card(c, 8, (FEW + check_pick(c, 3, 9)) * 256, WHOLE_K);
-    on_a_small_card(c, 8, (FEW + check_pick(c, 3, 9)) * 256 + 8, 16);
+    on_a_small_card(c, 8, (FEW + check_pick(c, 3, 9)) * 256, WHOLE_K, 0);
+    on_a_small_card(c, 8, (FEW + check_pick(c, 3, 9)) * 256 + 8, 16, 0);
 }
 
 // ---- costs, of one call each
