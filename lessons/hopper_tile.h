@@ -50,9 +50,9 @@ struct product {
     int M, N, K;
 };
 
-// Where tile t of C begins; a cluster has a tile for each of its blocks, below each other. Tiles are
-// counted in groups of GROUP rows of them, down first: blocks that run at the same time share few
-// rows of tiles of A and columns of tiles of B, in L2.
+// Where tile t of C begins; a cluster has a tile for each of its blocks, below each other. Tiles
+// are counted in groups of GROUP rows of them, down first: blocks that run at the same time share
+// few rows of tiles of A and columns of tiles of B, in L2.
 template <int n, int cluster = 1>
 __device__ __forceinline__ void place_tile(int* row0, int* col0, int t, const struct product& p) {
     int group_tiles = GROUP * CEIL_DIV(p.N, n);

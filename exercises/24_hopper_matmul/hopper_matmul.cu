@@ -8,8 +8,8 @@
 //     consumers  wait full[s]   wgmma from stage s;        arrive at empty[s]
 //
 // Blocks stay and take the next tile of C: while the consumers store one, the producer fills the
-// ring for the next. Where B's rows begin at no multiple of 128 bytes, copies would take longer than
-// the products: there two blocks, below each other in C, share what they read of B.
+// ring for the next. Where B's rows begin at no multiple of 128 bytes, copies would take longer
+// than the products: there two blocks, below each other in C, share what they read of B.
 //
 // The versions on the way, in steps/:
 //     1_tma_mma_sync.cu    tiles by TMA; lesson 07's ldmatrix and mma.sync
@@ -63,9 +63,9 @@ struct product {
 
 // ---- from maps to sums (hopper_tile.h)
 
-// Where tile t of C begins; a cluster has a tile for each of its blocks, below each other. Tiles are
-// counted in groups of GROUP rows of them, down first: blocks that run at the same time share few
-// rows of tiles of A and columns of tiles of B, in L2.
+// Where tile t of C begins; a cluster has a tile for each of its blocks, below each other. Tiles
+// are counted in groups of GROUP rows of them, down first: blocks that run at the same time share
+// few rows of tiles of A and columns of tiles of B, in L2.
 template <int n, int cluster = 1>
 __device__ __forceinline__ void place_tile(int* row0, int* col0, int t, const struct product& p) {
     int group_tiles = GROUP * CEIL_DIV(p.N, n);

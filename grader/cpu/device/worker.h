@@ -113,7 +113,8 @@ void cudev_barrier_abandoned(struct worker* w, unsigned rank) __attribute__((nor
 
 void cudev_named_barriers_create(struct worker* w);  // once for each worker
 void cudev_named_barriers_begin(struct worker* w);   // a block begins: all are closed and empty
-// All threads of a warp have returned: opens the barrier of the cluster if it waited for them alone.
+// All threads of a warp have returned: opens the barrier of the cluster if it waited for them
+// alone.
 void cudev_named_barriers_warp_returned(struct worker* w);
 // Adds to a report the barriers that have not opened.
 void cudev_named_barriers_report(const struct worker* w);
