@@ -266,6 +266,10 @@ static void bad_arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"stride_C", (int64_t)1 << 39}}},
         {COURSE_UNSUPPORTED, {{"stride_A", (int64_t)1 << 39}}},
         {COURSE_UNSUPPORTED, {{"stride_B", (int64_t)1 << 39}}},
+        // The largest sizes are none too many: what is refused is a stride.
+        {COURSE_BAD_ARGUMENT, {{"M", HOPPER_MATMUL_MAX_SIZE}, {"stride_C", WHOLE_N - 8}}},
+        {COURSE_BAD_ARGUMENT, {{"N", HOPPER_MATMUL_MAX_SIZE}}},
+        {COURSE_BAD_ARGUMENT, {{"K", HOPPER_MATMUL_MAX_SIZE}}},
         {COURSE_BAD_ARGUMENT, {{"stride_A", WHOLE_M - 8}, {"transpose_A", 1}}},
         {COURSE_BAD_ARGUMENT, {{"stride_B", WHOLE_K - 8}, {"transpose_B", 1}}},
         {0},
