@@ -3,10 +3,11 @@
 # usage: lesson.sh plan LESSON     tests what needs no run; prints a line for each test, and writes
 #                                  the jobs that are left to build/test/LESSON/jobs
 #        lesson.sh close LESSON    when they are done: what they prove together
-# KINDS="wrong right" in the environment: these kernels alone. SAMPLE="16 WORD": one in sixteen of
-# the wrong kernels, one in four of the steps and right variants, on one seed; others with another
-# WORD. SOAK=1: as many fresh seeds as a finished kernel must have seen; else enough to show that
-# nothing is broken. Runs that the ledger has are left out.
+# KINDS="wrong right" in the environment: these kernels alone. SAMPLE="48 WORD": one in 48 of the
+# wrong kernels, one in twelve of the steps and right variants, on one seed, and in one lesson of
+# four the solution on another card; others with another WORD. SOAK=1: as many fresh seeds as a
+# finished kernel must have seen; else enough to show that nothing is broken. Runs that the ledger
+# has are left out.
 . grader/test/tell.sh
 . grader/test/ledger.sh
 . grader/make/file.sh
@@ -102,13 +103,15 @@ few=1 some=2 cards=h200
 {
     echo "$stub stub 1"
     echo "$solution right $few"
-    # A grade is of the lesson's card, mostly the strictest. On others the solution must be as good:
-    # the launcher chooses by their limits.
-    [ "$ending" != cu ] || echo "$cards" | sed "s|.*|$solution right:& 1 $quickest|"
     [ "$naive" = - ] || echo "$naive naive $few $quickest"
-    kernels "solutions/$lesson/steps" | grep -vxF "$naive" | sample steps 4 | sed "s/\$/ step $few $quickest/"
+    {
+        kernels "solutions/$lesson/steps" | grep -vxF "$naive" | sed "s/\$/ step $few $quickest/"
+        kernels "grader/$lesson/right" | sed "s/\$/ right $some $quickest/"
+    } | sample others 4
     sed "s/\$/ wrong $few $quickest/" "$wrong"
-    kernels "grader/$lesson/right" | sample right 4 | sed "s/\$/ right $some $quickest/"
+    # A grade is of the lesson's card, mostly the strictest. On others the solution must be as good:
+    # the launcher chooses by their limits. Last: its program has been compiled then.
+    [ "$ending" != cu ] || ! drawn "$lesson card" 12 || echo "$cards" | sed "s|.*|$solution right:& 1 $quickest|"
 } | awk -v kinds="${KINDS:-stub right naive step wrong}" '
     { kind = $2; sub(/:.*/, "", kind) }
     index(" " kinds " ", " " kind " ")' >"$out/kernels"

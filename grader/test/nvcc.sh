@@ -1,6 +1,7 @@
 #!/bin/sh
 # nvcc.sh: a lesson's .cu files compile for sm_80 and sm_90a without a warning; those that include
-#          hopper.h for sm_90a alone.
+#          hopper.h for sm_90a alone. SAMPLE="48 WORD": in one lesson of three, drawn by WORD; in
+#          the others the solution and the stub, little optimised, in one program.
 # usage: nvcc.sh plan LESSON            prints the jobs that are left, a command a line
 #        nvcc.sh one LESSON FILE KEY    compiles one file
 #        nvcc.sh wrong|other LESSON     the wrong kernels, or what is none and no solution, of
@@ -77,16 +78,20 @@ plan)
     has_kernel "$lesson" || exit 0
     out=build/test/$lesson
     headers=$({ "$nvcc" --version | tail -n 1 && cat lessons/*.h "lessons/$lesson"/*.h; } | sha256sum | cut -c 1-12)
-    for file in "solutions/$lesson"/*.cu "solutions/$lesson"/steps/*.cu "exercises/$lesson"/*.cu \
-        "grader/$lesson"/right/*.cu $(cat "$out/wrong"); do
+    solution="^solutions/$lesson/[^/]* " whole=yes
+    drawn "$lesson nvcc" 16 || solution='^$' whole='' headers=little-$headers
+    set -- "solutions/$lesson"/*.cu "exercises/$lesson"/*.cu
+    # shellcheck disable=SC2046  # one word a file
+    [ -z "$whole" ] || set -- "$@" "solutions/$lesson"/steps/*.cu "grader/$lesson"/right/*.cu $(cat "$out/wrong")
+    for file; do
         [ ! -e "$file" ] || echo "$file" # no steps, say
     done | xargs sha256sum | awk -v headers="$headers" '{ print $2, headers "-" substr($1, 1, 24) }' |
         ledger_lacks nvcc >"$out/nvcc.all"
-    solution="^solutions/$lesson/[^/]* "
     grep "$solution" "$out/nvcc.all" | sed "s|^|nvcc.sh one $lesson |"
     grep '/wrong/' "$out/nvcc.all" >"$out/nvcc.wrong" && echo "nvcc.sh wrong $lesson"
     grep -v -e '/wrong/' -e "$solution" "$out/nvcc.all" >"$out/nvcc.other" && echo "nvcc.sh other $lesson"
-    [ ! -e "grader/$lesson/bench.c" ] || make -sq "$build/grader/$lesson/bench" 2>/dev/null || echo "nvcc.sh bench $lesson"
+    [ -z "$whole" ] || [ ! -e "grader/$lesson/bench.c" ] || make -sq "$build/grader/$lesson/bench" 2>/dev/null ||
+        echo "nvcc.sh bench $lesson"
     ;;
 one) one "$lesson" "$3" "$4" ;;
 wrong | other)

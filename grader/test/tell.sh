@@ -50,18 +50,22 @@ need() {
     exit 77
 }
 
-# sample WHAT [PART]: with SAMPLE="16 WORD", one in sixteen of the lines of stdin, drawn by WORD and
-# WHAT; with PART 4 one in 16 / 4; all of them without SAMPLE.
+# sample WHAT [PART]: with SAMPLE="48 WORD", one in 48 of the lines of stdin, at least one, drawn by
+# WORD and WHAT; with PART 4 one in 48 / 4; all of them without SAMPLE.
 sample() {
     [ -n "${SAMPLE:-}" ] || {
         cat
         return
     }
-    while read -r line; do
-        echo "$(echo "$SAMPLE $1 $line" | sha256sum | cut -c 1-16) $line"
-    done | sort | awk -v n="${SAMPLE%% *}" -v part="${2:-1}" '
-        BEGIN { n = n > part ? int(n / part) : 1 }
-        NR % n == 1 % n { print $2 }'
+    sort -R --random-source=/dev/fd/3 3<<SALT | awk -v n="${SAMPLE%% *}" -v part="${2:-1}" \
+        'BEGIN { n = n > part ? int(n / part) : 1 } NR % n == 1 % n'
+$(echo "$SAMPLE $1" | sha256sum)
+SALT
+}
+# drawn WHAT [PART]: is WHAT, by itself, drawn, as a line of such a sample? Always without SAMPLE.
+drawn() {
+    [ -z "${SAMPLE:-}" ] || awk -v n="${SAMPLE%% *}" -v part="${2:-1}" -v hash="$(echo "$SAMPLE $1" | cksum)" '
+        BEGIN { n = n > part ? int(n / part) : 1; split(hash, word, " "); exit word[1] % n > 0 }'
 }
 
 # survivors: how many processes run a graded program without the check that graded it.
