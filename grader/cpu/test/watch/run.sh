@@ -1,16 +1,18 @@
 #!/bin/sh
 # shellcheck disable=SC2086  # $flags is a list of words
 # Tests of the watchers: sh run.sh BUILD_DIR [NAME]; prints a line per test, exit status 1 if any
-# failed.
+# failed. SAMPLE="48 WORD" in the environment: one in four of the planted and clean programs, drawn
+# by WORD.
 #   planted/*.cu  one mistake each. The first line says what is found: kind and lines, nothing else may
 #                 be; "// says: TEXT" lines must appear in the findings
 #   clean/*.cu    tricky right programs: nothing is found
 #   table.cu      the profile as text
 #   counters.cu   exact counters, with 1 and 3 workers, -O1 and -O2
 set -u
+here=$(cd "$(dirname "$0")" && pwd) || exit 1
+. "$here/../../../test/tell.sh"
 build=${1:?usage: run.sh BUILD_DIR [NAME]}
 only=${2:-}
-here=$(cd "$(dirname "$0")" && pwd) || exit 1
 build=$(cd "$build" && pwd) || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -97,13 +99,14 @@ one() {
 }
 
 # two at a time
+(cd "$here" && ls planted/*"$only"*.cu clean/*"$only"*.cu 2> /dev/null) | sample watch 12 > "$work/sources"
 half() {
     i=0
-    for source in "$here"/planted/*"$only"*.cu "$here"/clean/*"$only"*.cu; do
-        [ -f "$source" ] || continue
+    while read -r source; do
+        source=$here/$source
         i=$((i + 1))
-        [ $((i % 2)) -eq "$1" ] && one "$source"
-    done
+        [ $((i % 2)) -eq "$1" ] && one "$source" < /dev/null
+    done < "$work/sources"
 }
 half 0 &
 half 1
