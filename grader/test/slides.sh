@@ -1,6 +1,7 @@
 #!/bin/sh
 # slides.sh: the decks (make slides): every slide is measured in Chromium, and the PDF has as many
-# pages. Then planted faults: each of them must be found.
+# pages. Then planted faults: each of them must be found. SAMPLE="48 WORD" in the environment: all
+# decks are made, and one in three, drawn by WORD, is printed and measured.
 # usage: slides.sh   (77: a tool is missing)
 . grader/test/tell.sh
 . grader/test/ledger.sh
@@ -27,18 +28,25 @@ measure() {
     run measure.js "$1" '?all'
 }
 
+printf '%s\n' slides/[0-9]*.md | sample slides 16 >"$out/drawn"
 for deck in slides/[0-9]*.md; do
     name=$(basename "$deck" .md)
     # A deck that has not changed by a letter needs no browser.
-    CHROMIUM=none OUT=$out sh grader/make/slides.sh "$deck" >/dev/null 2>&1
+    if ! said=$(CHROMIUM=none OUT=$out sh grader/make/slides.sh "$deck" 2>&1); then
+        tell FAIL "$name is made" "$said"
+        continue
+    fi
     key=$(cat "$out/$name.html" grader/test/slides.sh grader/test/slides/*.js 2>/dev/null | sha256sum | cut -c 1-32)
     if ledger_has slides "$key"; then
         tell ok "$name: as in an earlier run"
         continue
+    elif ! grep -qxF "$deck" "$out/drawn"; then
+        tell ok "$name is made; it is not drawn"
+        continue
     fi
     before=$failed
     if ! said=$(OUT=$out sh grader/make/slides.sh "$deck" 2>&1); then
-        tell FAIL "$name is made" "$said"
+        tell FAIL "$name is printed" "$said"
         continue
     fi
     measured=$(measure "$out/$name.html")
