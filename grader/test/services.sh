@@ -1,15 +1,24 @@
 #!/bin/sh
 # services.sh: what leaves the course for others: the student edition, the Gradescope autograder in
 # the layout the service gives it, GitHub Classroom's workflow, and the report on similar
-# submissions. usage: services.sh
+# submissions. SAMPLE="48 WORD" in the environment: where a grader is built again for these, it is in
+# one week of four, drawn by WORD. usage: services.sh
 . grader/test/tell.sh
 need "services" zip unzip sim_c /usr/bin/jsonschema
 dir=$(mktemp -d "${TMPDIR:-/tmp}/services test.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 solution=$(pwd)/solutions/05_tiled_matmul/tiled_matmul.cu
 
+# built FOLDER: what is built here, for a copy of the course; objects are equal in every clone.
+built() {
+    drawn "services ${1##*/}" 12 || {
+        mkdir -p "$1/build" && cp -rp build/grader build/cpu build/*.a "$1/build/" && find "$1/build" -type f -exec touch {} +
+    }
+}
+
 # ---- the student edition
 expect "a handout is made" env OUT="$dir/handout" make -s handout
+expect "what is built serves it" built "$dir/handout"
 mkdir "$dir/folder"
 other_is_refused() { ! OUT="$dir/folder" make -s handout 2>"$dir/said" && grep -q 'is no student edition' "$dir/said"; }
 expect "not into any other folder" other_is_refused
@@ -154,6 +163,7 @@ expect "or where it is wanted" env OUT="$dir/a.zip" SECRET="$dir/secret" make -s
 expect "for its owner as well" test "$(stat -c %a "$dir/a.zip")" = 600
 mkdir -p "$dir/autograder/source" "$dir/autograder/submission"
 unzip -q "$dir/a.zip" -d "$dir/autograder/source"
+expect "what is built serves it, too" built "$dir/autograder/source/course"
 autograde() { # autograde SUBMISSION: what the service does in an image that its setup.sh has made
     cp "$dir/secret" "$dir/autograder/source/secret"
     cp "$1" "$dir/autograder/submission/tiled_matmul.cu"
