@@ -1,7 +1,7 @@
 #!/bin/sh
 # analyze.sh: what `make analyze` does: gcc follows every way through every function of the grader
 # (-fanalyzer) and finds nothing. Where it errs stands, with the reason, in the Makefile. Only what
-# has changed is analysed again; with SAMPLE="48 WORD" one file in three of that, drawn by WORD.
+# has changed is analysed again; with SAMPLE="96 WORD" one file in three of that, drawn by WORD.
 # usage: analyze.sh
 . grader/test/tell.sh
 # Another version errs elsewhere.
@@ -14,7 +14,7 @@ case $(gcc -dumpversion) in
 esac
 drawn=
 [ -z "${SAMPLE:-}" ] || drawn=$(make -n --no-print-directory BUILD=analyze analyzed |
-    sed -n 's/.* -c [^ ]*\.c -o \([^ ]*\.o\)$/\1/p' | sample analyze 16)
+    sed -n 's/.* -c [^ ]*\.c -o \([^ ]*\.o\)$/\1/p' | sample analyze 32)
 # shellcheck disable=SC2086  # one word an object
 expect "analysis: gcc -fanalyzer finds nothing${drawn:+ in $(echo "$drawn" | wc -l) files that were drawn}" \
     make -sk --no-print-directory BUILD=analyze -j"$(nproc)" ${drawn:-analyzed}

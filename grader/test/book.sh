@@ -2,7 +2,7 @@
 # book.sh: the book (make book): all its links lead somewhere, nothing is fetched from outside, on a
 # phone and on a desktop nothing is wider than the screen, its letters can be read, light and dark,
 # its search finds; Chromium prints it. Then planted faults: each of them must be found.
-# SAMPLE="48 WORD" in the environment: on the screens one page in four, drawn by WORD.
+# SAMPLE="96 WORD" in the environment: on the screens one page in four, drawn by WORD.
 # usage: book.sh   (77: a tool is missing)
 . grader/test/tell.sh
 . grader/test/ledger.sh
@@ -78,7 +78,7 @@ queries=$(for text in lessons/[0-9]*/README.md; do
     sed -n "1s|^# *\(.*\)|[\"\1\", \"${name%/README.md}.html\"],|p" "$text"
 done)'["glossary", "lessons.html"], ["race from memory", "grader.html"]'
 sources="source/solutions/12_flash_forward/flash_forward.cu.html source/solutions/12_flash_forward/steps/index.html"
-sample book 12 <"$out/forth" >"$out/shown"
+sample book 24 <"$out/forth" >"$out/shown"
 frames="$(($(wc -l <"$out/shown") + 2)) frames"
 for width in 390 1366; do
     words="$width wide: $frames, nothing sticks out, letters can be read, light and dark; the search finds"

@@ -2,7 +2,7 @@
 # class.sh: a class with every kind of submission, graded by `make class`: every row has exactly its
 # points, nothing is left running, a run that was killed goes on, and every export is what its
 # readers take. Then the same class on a Slurm cluster of one node (as root, with slurm-wlm), where
-# a task is killed and the node drained: the same items, point by point; with SAMPLE="48 WORD" in
+# a task is killed and the node drained: the same items, point by point; with SAMPLE="96 WORD" in
 # one week of four, drawn by WORD.
 # usage: class.sh [COUNT]      so many submissions; 26, the usual number, are one of each kind
 . grader/test/tell.sh
@@ -188,7 +188,7 @@ if ! command -v slurmctld >/dev/null || [ "$(id -u)" != 0 ]; then
     finish
     exit
 fi
-drawn slurm 12 || {
+drawn slurm 24 || {
     tell ok "the class on Slurm is not drawn"
     finish
     exit

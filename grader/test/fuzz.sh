@@ -4,12 +4,12 @@
 # hang of 10 seconds or a use of 2 GB is a failure; its input is kept. The corpus is kept, too, for
 # the next run.
 # usage: fuzz.sh [NAME...]    all without a name; in the environment FUZZ_SECONDS for each of them (8), TEST_SEED;
-#                             SAMPLE="48 WORD": one reader in three, drawn by WORD
+#                             SAMPLE="96 WORD": one reader in three, drawn by WORD
 . grader/test/tell.sh
 need "fuzz" clang
 seconds=${FUZZ_SECONDS:-8}
 # shellcheck disable=SC2046  # one word each
-[ $# -gt 0 ] || set -- $(basename -s .c grader/test/fuzz/*.c | sample fuzz 16)
+[ $# -gt 0 ] || set -- $(basename -s .c grader/test/fuzz/*.c | sample fuzz 32)
 # shellcheck disable=SC2046  # one word each
 make -s --no-print-directory BUILD=fuzz -j"$(nproc)" $(printf 'build/fuzz/test/fuzz/%s ' "$@") || exit 1
 [ -d build/fuzz/corpus ] || sh grader/test/fuzz/corpus.sh build/fuzz/corpus || exit 1

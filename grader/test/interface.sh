@@ -1,7 +1,7 @@
 #!/bin/sh
 # interface.sh: what a person can type, and get wrong. Runs make in copies of the course, so that
 # nobody's exercises are touched.
-# usage: interface.sh      SAMPLE="48 WORD" in the environment: see "cold"
+# usage: interface.sh      SAMPLE="96 WORD" in the environment: see "cold"
 . grader/test/tell.sh
 lesson=01_vector_add
 file=exercises/$lesson/vector_add.cu
@@ -487,7 +487,7 @@ fi
 
 # Two grades at once, one of them cold; a read-only home; an interrupted grade. Of a sample, cold is
 # the library alone in three weeks of four.
-if drawn cold 12; then rm -rf build; else rm -rf build/libgrader.a build/grader/base; fi
+if drawn cold 24; then rm -rf build; else rm -rf build/libgrader.a build/grader/base; fi
 make -s grade LESSON=1 FROM=solutions >one.txt 2>&1 &
 make -s grade LESSON=1 FROM=solutions >two.txt 2>&1
 wait

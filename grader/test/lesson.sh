@@ -3,7 +3,7 @@
 # usage: lesson.sh plan LESSON     tests what needs no run; prints a line for each test, and writes
 #                                  the jobs that are left to build/test/LESSON/jobs
 #        lesson.sh close LESSON    when they are done: what they prove together
-# KINDS="wrong right" in the environment: these kernels alone. SAMPLE="48 WORD": one in 48 of the
+# KINDS="wrong right" in the environment: these kernels alone. SAMPLE="96 WORD": one in 96 of the
 # wrong kernels, one in twelve of the steps and right variants, on one seed, and in one lesson of
 # four the solution on another card; others with another WORD. SOAK=1: as many fresh seeds as a
 # finished kernel must have seen; else enough to show that nothing is broken. Runs that the ledger
@@ -107,11 +107,11 @@ few=1 some=2 cards=h200
     {
         kernels "solutions/$lesson/steps" | grep -vxF "$naive" | sed "s/\$/ step $few $quickest/"
         kernels "grader/$lesson/right" | sed "s/\$/ right $some $quickest/"
-    } | sample others 4
+    } | sample others 8
     sed "s/\$/ wrong $few $quickest/" "$wrong"
     # A grade is of the lesson's card, mostly the strictest. On others the solution must be as good:
     # the launcher chooses by their limits. Last: its program has been compiled then.
-    [ "$ending" != cu ] || ! drawn "$lesson card" 12 || echo "$cards" | sed "s|.*|$solution right:& 1 $quickest|"
+    [ "$ending" != cu ] || ! drawn "$lesson card" 24 || echo "$cards" | sed "s|.*|$solution right:& 1 $quickest|"
 } | awk -v kinds="${KINDS:-stub right naive step wrong}" '
     { kind = $2; sub(/:.*/, "", kind) }
     index(" " kinds " ", " " kind " ")' >"$out/kernels"

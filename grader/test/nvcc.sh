@@ -1,6 +1,6 @@
 #!/bin/sh
 # nvcc.sh: a lesson's .cu files compile for sm_80 and sm_90a without a warning; those that include
-#          hopper.h for sm_90a alone. SAMPLE="48 WORD": in one lesson of three, drawn by WORD; in
+#          hopper.h for sm_90a alone. SAMPLE="96 WORD": in one lesson of three, drawn by WORD; in
 #          the others the solution and the stub, little optimised, in one program.
 # usage: nvcc.sh plan LESSON            prints the jobs that are left, a command a line
 #        nvcc.sh one LESSON FILE KEY    compiles one file
@@ -79,7 +79,7 @@ plan)
     out=build/test/$lesson
     headers=$({ "$nvcc" --version | tail -n 1 && cat lessons/*.h "lessons/$lesson"/*.h; } | sha256sum | cut -c 1-12)
     solution="^solutions/$lesson/[^/]* " whole=yes
-    drawn "$lesson nvcc" 16 || solution='^$' whole='' headers=little-$headers
+    drawn "$lesson nvcc" 32 || solution='^$' whole='' headers=little-$headers
     set -- "solutions/$lesson"/*.cu "exercises/$lesson"/*.cu
     # shellcheck disable=SC2046  # one word a file
     [ -z "$whole" ] || set -- "$@" "solutions/$lesson"/steps/*.cu "grader/$lesson"/right/*.cu $(cat "$out/wrong")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # services.sh: what leaves the course for others: the student edition, the Gradescope autograder in
 # the layout the service gives it, GitHub Classroom's workflow, and the report on similar
-# submissions. SAMPLE="48 WORD" in the environment: where a grader is built again for these, it is in
+# submissions. SAMPLE="96 WORD" in the environment: where a grader is built again for these, it is in
 # one week of four, drawn by WORD. usage: services.sh
 . grader/test/tell.sh
 need "services" zip unzip sim_c /usr/bin/jsonschema
@@ -11,7 +11,7 @@ solution=$(pwd)/solutions/05_tiled_matmul/tiled_matmul.cu
 
 # built FOLDER: what is built here, for a copy of the course; objects are equal in every clone.
 built() {
-    drawn "services ${1##*/}" 12 || {
+    drawn "services ${1##*/}" 24 || {
         mkdir -p "$1/build" && cp -rp build/grader build/cpu build/*.a "$1/build/" && find "$1/build" -type f -exec touch {} +
     }
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # slides.sh: the decks (make slides): every slide is measured in Chromium, and the PDF has as many
-# pages. Then planted faults: each of them must be found. SAMPLE="48 WORD" in the environment: all
+# pages. Then planted faults: each of them must be found. SAMPLE="96 WORD" in the environment: all
 # decks are made, and one in three, drawn by WORD, is printed and measured.
 # usage: slides.sh   (77: a tool is missing)
 . grader/test/tell.sh
@@ -28,7 +28,7 @@ measure() {
     run measure.js "$1" '?all'
 }
 
-printf '%s\n' slides/[0-9]*.md | sample slides 16 >"$out/drawn"
+printf '%s\n' slides/[0-9]*.md | sample slides 32 >"$out/drawn"
 for deck in slides/[0-9]*.md; do
     name=$(basename "$deck" .md)
     # A deck that has not changed by a letter needs no browser.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # sweep.sh: make trace, and the tile sweep (slides/sweep) beside it: in a browser without a screen,
-# step by step, in every mode. Both are shown to fail where they should. SAMPLE="48 WORD" in the
+# step by step, in every mode. Both are shown to fail where they should. SAMPLE="96 WORD" in the
 # environment: one in six of the planted mistakes, drawn by WORD. usage: sweep.sh
 # shellcheck disable=SC2016  # sed's and awk's own $
 . grader/test/tell.sh
@@ -155,7 +155,7 @@ planted() {
     sed "$3" "$page" >"$tmp/planted.html"
     if cmp -s "$page" "$tmp/planted.html"; then
         tell FAIL "found: $1" "the page has no such line any more; write the mistake anew"
-    elif drawn "sweep $1" 8; then
+    elif drawn "sweep $1" 16; then
         found "$1" "$2" "$tmp/planted.html" "$tmp/traces.js"
     fi
 }

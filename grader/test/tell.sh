@@ -50,8 +50,8 @@ need() {
     exit 77
 }
 
-# sample WHAT [PART]: with SAMPLE="48 WORD", one in 48 of the lines of stdin, at least one, drawn by
-# WORD and WHAT; with PART 4 one in 48 / 4; all of them without SAMPLE.
+# sample WHAT [PART]: with SAMPLE="96 WORD", one in 96 of the lines of stdin, at least one, drawn by
+# WORD and WHAT; with PART 4 one in 96 / 4; all of them without SAMPLE.
 sample() {
     [ -n "${SAMPLE:-}" ] || {
         cat
@@ -64,8 +64,9 @@ SALT
 }
 # drawn WHAT [PART]: is WHAT, by itself, drawn, as a line of such a sample? Always without SAMPLE.
 drawn() {
-    [ -z "${SAMPLE:-}" ] || awk -v n="${SAMPLE%% *}" -v part="${2:-1}" -v hash="$(echo "$SAMPLE $1" | cksum)" '
-        BEGIN { n = n > part ? int(n / part) : 1; split(hash, word, " "); exit word[1] % n > 0 }'
+    [ -z "${SAMPLE:-}" ] || awk -v n="${SAMPLE%% *}" -v part="${2:-1}" \
+        -v hash="$(printf %d "0x$(echo "$SAMPLE $1" | sha256sum | cut -c 1-7)")" \
+        'BEGIN { n = n > part ? int(n / part) : 1; exit hash % n > 0 }'
 }
 
 # survivors: how many processes run a graded program without the check that graded it.

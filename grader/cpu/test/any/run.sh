@@ -5,7 +5,7 @@
 #   // ends: TEXT              it ends with status 86, saying so
 #   planted/: // finds: KIND   watched, this is found and nothing else; // says: TEXT appears
 #   refused/: // refused: NAME it does not compile: NAME, with the line of that comment
-# SAMPLE="48 WORD" in the environment: one in four, drawn by WORD.
+# SAMPLE="96 WORD" in the environment: one in four, drawn by WORD.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
 . "$here/../../../test/tell.sh"
@@ -67,7 +67,7 @@ one() {
 
 for file in *"$only"*.cu planted/*"$only"*.cu refused/*"$only"*.cu; do
     [ ! -f "$file" ] || echo "$file"
-done | sample any 12 >"$work/files"
+done | sample any 24 >"$work/files"
 half() {
     i=0
     while read -r file; do

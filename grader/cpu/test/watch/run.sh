@@ -1,7 +1,7 @@
 #!/bin/sh
 # shellcheck disable=SC2086  # $flags is a list of words
 # Tests of the watchers: sh run.sh BUILD_DIR [NAME]; prints a line per test, exit status 1 if any
-# failed. SAMPLE="48 WORD" in the environment: one in four of the planted and clean programs, drawn
+# failed. SAMPLE="96 WORD" in the environment: one in four of the planted and clean programs, drawn
 # by WORD.
 #   planted/*.cu  one mistake each. The first line says what is found: kind and lines, nothing else may
 #                 be; "// says: TEXT" lines must appear in the findings
@@ -99,7 +99,7 @@ one() {
 }
 
 # two at a time
-(cd "$here" && ls planted/*"$only"*.cu clean/*"$only"*.cu 2> /dev/null) | sample watch 12 > "$work/sources"
+(cd "$here" && ls planted/*"$only"*.cu clean/*"$only"*.cu 2> /dev/null) | sample watch 24 > "$work/sources"
 half() {
     i=0
     while read -r source; do
