@@ -1,7 +1,8 @@
 #!/bin/sh
 # test.sh: lesson 08's layer on lesson 24's product, solutions/24_hopper_matmul/layer: full marks
 # from lesson 08's own check; lesson 08's bits where blocks take a second tile; mistakes in its mask
-# are found. nvcc compiles it without spills.
+# are found; SAMPLE="96 WORD" in the environment: one in four of them, drawn by WORD. nvcc compiles it
+# without spills.
 # usage: test.sh [OPTION...]    with options of the check: one grade and its report, nothing else
 # Lesson 08's kernels may not include what later lessons teach. So it is graded in a tree of links,
 # in which all headers are there from the first lesson on.
@@ -47,6 +48,7 @@ expect "24: the same without dropout, where nobody makes a mask" run right 0
 
 # mistake NAME EXPRESSION: an edit of the layer is found
 mistake() {
+    drawn "layer $1" 24 || return 0
     sed "$2" $file >"$out/$1.cu"
     if cmp -s $file "$out/$1.cu" || ! program "$1" "$out/$1.cu" >"$out/$1.said" 2>&1; then
         tell FAIL "24: the layer with a mistake, $1" "it could not be made: $(tail -n 5 "$out/$1.said")"
