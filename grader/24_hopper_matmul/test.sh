@@ -1,8 +1,8 @@
 #!/bin/sh
 # test.sh: lesson 08's layer on lesson 24's product, solutions/24_hopper_matmul/layer: full marks
 # from lesson 08's own check; lesson 08's bits where blocks take a second tile; mistakes in its mask
-# are found; SAMPLE="96 WORD" in the environment: one in four of them, drawn by WORD. nvcc compiles it
-# without spills.
+# are found; SAMPLE="96 WORD" in the environment: one in four of them, drawn by WORD. nvcc compiles
+# it without spills.
 # usage: test.sh [OPTION...]    with options of the check: one grade and its report, nothing else
 # Lesson 08's kernels may not include what later lessons teach. So it is graded in a tree of links,
 # in which all headers are there from the first lesson on.

@@ -1,8 +1,8 @@
 #!/bin/sh
 # services.sh: what leaves the course for others: the student edition, the Gradescope autograder in
 # the layout the service gives it, GitHub Classroom's workflow, and the report on similar
-# submissions. SAMPLE="96 WORD" in the environment: where a grader is built again for these, it is in
-# one week of four, drawn by WORD. usage: services.sh
+# submissions. SAMPLE="96 WORD" in the environment: where a grader is built again for these, it is
+# in one week of four, drawn by WORD. usage: services.sh
 . grader/test/tell.sh
 need "services" zip unzip sim_c /usr/bin/jsonschema
 dir=$(mktemp -d "${TMPDIR:-/tmp}/services test.XXXXXX") || exit 1
