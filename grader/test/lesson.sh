@@ -4,10 +4,10 @@
 #                                  the jobs that are left to build/test/LESSON/jobs
 #        lesson.sh close LESSON    when they are done: what they prove together
 # KINDS="wrong right" in the environment: these kernels alone. SAMPLE="96 WORD": one in 96 of the
-# wrong kernels, one in twelve of the steps and right variants, on one seed, and in one lesson of
-# four the solution on another card; others with another WORD. SOAK=1: as many fresh seeds as a
-# finished kernel must have seen; else enough to show that nothing is broken. Runs that the ledger
-# has are left out.
+# wrong kernels in one lesson of two, in the others one in twelve of the steps and right variants,
+# on one seed, and in one lesson of four the solution on another card; others with another WORD.
+# SOAK=1: as many fresh seeds as a finished kernel must have seen; else enough to show that nothing
+# is broken. Runs that the ledger has are left out.
 . grader/test/tell.sh
 . grader/test/ledger.sh
 . grader/make/file.sh
@@ -83,8 +83,11 @@ expect "$lesson has hints for every cause" awk '
         exit bad
     }' "$out/causes" "lessons/$lesson/hints.md"
 
+# A sample has wrong kernels of some lessons, and of the others steps and right variants.
+with_wrong=yes with_others=yes
 if [ -n "${SAMPLE:-}" ]; then
-    sample wrong <"$wrong" >"$wrong.sample"
+    if drawn "$lesson wrong" 48; then with_others=''; else with_wrong=''; fi
+    sample wrong <"$wrong" | awk -v on=$with_wrong on >"$wrong.sample"
     tell ok "$lesson: $(wc -l <"$wrong.sample") of $(wc -l <"$wrong") wrong kernels are graded, SAMPLE='$SAMPLE'"
     mv "$wrong.sample" "$wrong"
 fi
@@ -107,7 +110,7 @@ few=1 some=2 cards=h200
     {
         kernels "solutions/$lesson/steps" | grep -vxF "$naive" | sed "s/\$/ step $few $quickest/"
         kernels "grader/$lesson/right" | sed "s/\$/ right $some $quickest/"
-    } | sample others 8
+    } | sample others 8 | awk -v on=$with_others on
     sed "s/\$/ wrong $few $quickest/" "$wrong"
     # A grade is of the lesson's card, mostly the strictest. On others the solution must be as good:
     # the launcher chooses by their limits. Last: its program has been compiled then.
