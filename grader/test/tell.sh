@@ -57,7 +57,7 @@ sample() {
         cat
         return
     }
-    sort -R --random-source=/dev/fd/3 3<<SALT | awk -v n="${SAMPLE%% *}" -v part="${2:-1}" \
+    LC_ALL=C sort -R --random-source=/dev/fd/3 3<<SALT | awk -v n="${SAMPLE%% *}" -v part="${2:-1}" \
         'BEGIN { n = n > part ? int(n / part) : 1 } NR % n == 1 % n'
 $(echo "$SAMPLE $1" | sha256sum)
 SALT
