@@ -6,6 +6,7 @@
 #include "check/check.h"
 #include "head.h"
 #include "mistakes.h"
+#include "reach_cases.h"
 #include "wall/arena.h"
 
 enum { ROWS = 8, FEW = 128, COLS = 1024, VOCABULARY = 50257 };
@@ -150,17 +151,6 @@ static void too_wide(struct check* c) {
     }
 }
 
-static bool reached(struct check* c, const void* unused, int64_t rows) {
-    struct head h = head_of(c, rows, 1);
-    (void)unused;
-    head_begin(&h, "the last of many rows");
-    for (int64_t row = 0; row < rows; row++) logits_of(&h, row)[0] = (double)(1 + row % 251);
-    check_run_few_blocks(c);
-    check_run(c);
-    for (int64_t row = 0; row < rows; row++) h.LSE->want[row] = *logits_of(&h, row);
-    return check_end_is_right(h.LSE);
-}
-
 static void any_rows(struct check* c) {
     run_random(c, 8 * check_pick(c, 4, 5) + check_pick(c, 1, 7), COLS);
     run_random(c, 1, COLS);
@@ -180,12 +170,20 @@ static void strided(struct check* c) {
         for (int64_t k = 0; k < h.logits->count; k++)
             h.logits->value[k] = i == 1 ? NAN : check_uniform(c, 10.0, 20.0);
         head_fill(&h, -9.0, 1.0);
+        if (i == 2) set_label(&h, 1, h.ignore_index);  // nor is its gap cleared
         run(c, &h);
     }
     struct head h = head_of(c, ROWS, COLS);
     if (!head_begin_far(&h)) return;
     head_fill(&h, -9.0, 1.0);
     run(c, &h);
+    for (int far = 0; far < 2; far++) {  // rows whose kernel may be another
+        h = head_of(c, 2, 33 * COLS);
+        if (!far) h.stride += check_pick(c, 1, 40), head_begin(&h, "wide, gaps");
+        if (far && !head_begin_far(&h)) return;
+        head_fill(&h, -9.0, 1.0);
+        run(c, &h);
+    }
 }
 
 // Of each three rows at least one counts, and one does not.
@@ -239,21 +237,26 @@ static void none(struct check* c) {
     run(c, &h);
 }
 
-// Few tokens, so that the share of each shows; then rows whose kernels may be others.
+// Few tokens, so that the share of each shows; then rows whose kernels may be others. In the first
+// case there are gaps, in the second some rows do not count.
 static void smoothed(struct check* c) {
     const int64_t V[] = {check_pick(c, 3, 9), check_pick(c, 10, 40), COLS, VOCABULARY,
                          113 * COLS + 1};
     for (int i = 0; i < 5; i++) {
         struct head h = head_of(c, V[i] > COLS ? 1 : ROWS, V[i]);
         h.smoothing = check_uniform(c, 0.1, 0.4);
+        if (i == 0) h.stride += 8;
         head_begin(&h, "smoothed");
         head_fill(&h, -3.0, 1.0);
+        if (i == 1) ignore_some(&h);
         run(c, &h);
     }
+    shares_reach(c);
 }
 
 // A label that is no token, each in a case of its own: the numbers beside 0 and V; far ones; and
-// those whose lower 32 bits are a token. Two of them in wide rows, whose kernels may be others.
+// those whose lower 32 bits are a token. Two of them in wide rows, whose kernels may be others. V is
+// in the gap behind a row, too.
 static void bad_labels(struct check* c) {
     const int64_t token = check_pick(c, 0, COLS - 1);
     const int64_t bad[] = {
@@ -261,6 +264,7 @@ static void bad_labels(struct check* c) {
     for (int i = 0; i < 6; i++) {
         const int64_t V = i == 3 ? 49 * COLS : i == 4 ? 113 * COLS : COLS;
         struct head h = head_of(c, V > COLS ? 2 : ROWS, V);
+        if (i == 0) h.stride += 8;
         h.first = 8 * COLS;  // nothing that a wrong index finds there is outside of the array
         char what[60];
         snprintf(what, sizeof what, "label %lld", (long long)bad[i]);

@@ -74,8 +74,8 @@ static void guard_gaps(const struct head* h) {
     check_round(h->check, 0);
 }
 
-static void declare(struct check* c, void* head) {
-    struct head* h = head;
+// shown: of how many rows, the last ones, the case has the logits; 0: of all.
+static void declare_shown(struct check* c, struct head* h, int64_t shown) {
     int64_t stride = h->stride;
     check_describe(c, h);
     check_int(c, "rows", h->rows);
@@ -87,7 +87,7 @@ static void declare(struct check* c, void* head) {
     check_real(c, "smoothing", h->smoothing);
     h->loss = check_output(c, "loss", F32, SHAPE(1));
     h->LSE = check_output(c, "LSE", F32, SHAPE(h->rows));
-    struct shape all = SHAPE(h->rows, h->stride);
+    struct shape all = SHAPE(shown ? shown : h->rows, h->stride);
     if (h->first > 0) all = SHAPE(h->first + h->rows * h->stride);
     h->logits = check_in_place(c, "logits", BF16, all);
     h->labels = check_input(c, "labels", I64, SHAPE(h->rows));
@@ -99,7 +99,12 @@ static void declare(struct check* c, void* head) {
         stride = step[0];
     }
     check_int(c, "stride", stride);
+    if (shown) check_ends(c, h->logits, 1, h->rows * h->stride);
     if (h->logits) guard_gaps(h);
+}
+
+static void declare(struct check* c, void* head) {
+    declare_shown(c, head, 0);
 }
 
 static void head_begin(struct head* h, const char* what) {

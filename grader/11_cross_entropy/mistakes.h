@@ -21,6 +21,7 @@ struct twist {
         LABEL_WHOLE,  // the label keeps 1, and gets its share of eps
         LABEL_LESS,   // the label's share of eps is missing
         EPS_WHOLE,    // each token gets eps, not eps / V
+        BY_STRIDE,    // or eps / stride
         NO_TARGET,    // nothing is taken away from softmax
     } loss_target,
         gradient_target;
@@ -37,21 +38,22 @@ struct twist {
     enum { ALL_DIVIDED, HIT_WHOLE = 1, OTHERS_WHOLE = 2, SOFTMAX_WHOLE = 4 } whole;
     // where a label's place is like any other
     enum { NOWHERE, IN_PIECES, AT_EDGES, AT_FRONT, AT_BACK, FIRST_IN_PIECE, LAST_IN_PIECE } unhit;
-    bool packed;          // rows are addressed without their stride
-    bool half_labels;     // labels are read as numbers of 32 bits
-    bool cut_labels;      // a label's upper 32 bits are lost
-    bool cut_ignored;     // and those of ignore_index when the two are compared
-    bool below_zero;      // rows with a label below 0 do not count, whatever ignore_index is
-    bool ignored_taken;   // rows with a label that is a token count, also if it is ignore_index
-    bool bad_ignored;     // rows with a label that is none do not count
-    bool bad_uncounted;   // they are not in N alone
-    bool bad_clamped;     // such a label is taken for the last token
-    bool bad_counted;     // such a row counts, with no label at all
-    bool V_allowed;       // label V passes for a token
-    bool finite_alone;    // the logits of tokens that are ruled out do not enter the loss
-    bool late;            // the label's logit is read when the gradient stands there
-    bool late_in_first;   // that, of a label among a row's first: its reader has stored them
-    bool NaN_of_nothing;  // 0 / 0 if no row counts
+    bool packed;            // rows are addressed without their stride
+    bool half_labels;       // labels are read as numbers of 32 bits
+    bool cut_labels;        // a label's upper 32 bits are lost
+    bool cut_ignored;       // and those of ignore_index when the two are compared
+    bool below_zero;        // rows with a label below 0 do not count, whatever ignore_index is
+    bool ignored_taken;     // rows with a label that is a token count, also if it is ignore_index
+    bool ignored_smoothed;  // rows that do not count add what smoothing makes of them to the loss
+    bool bad_ignored;       // rows with a label that is none do not count
+    bool bad_uncounted;     // they are not in N alone
+    bool bad_clamped;       // such a label is taken for the last token
+    bool bad_counted;       // such a row counts, with no label at all
+    bool V_allowed;         // label V passes for a token
+    bool finite_alone;      // the logits of tokens that are ruled out do not enter the loss
+    bool late;              // the label's logit is read when the gradient stands there
+    bool late_in_first;     // that, of a label among a row's first: its reader has stored them
+    bool NaN_of_nothing;    // 0 / 0 if no row counts
 };
 
 static struct weights weights_of(enum target target, double eps, double V) {
@@ -200,7 +202,8 @@ static void twisted(const struct head* h, const struct twist* w, double* loss, d
                     double* gradient) {
     const double V = (double)h->V, eps = (double)(float)h->smoothing;
     const struct weights t = weights_of(w->loss_target, eps, V);
-    const struct weights u = weights_of(w->gradient_target, eps, V);
+    const struct weights u = weights_of(w->gradient_target, eps,
+                                        w->gradient_target == BY_STRIDE ? (double)h->stride : V);
     double sum = 0, N = 0;
     bool counted;
     for (int64_t row = 0; row < h->rows; row++) {
@@ -214,8 +217,12 @@ static void twisted(const struct head* h, const struct twist* w, double* loss, d
         bool token = is_token(h, label);
         if (LSE) LSE[row] = 0;
         for (int64_t j = 0; j < h->V && gradient; j++) gradient[at + j] = 0;
-        if (!counted) continue;
+        if (!counted && !w->ignored_smoothed) continue;
         struct sums s = sums_of(x, h->V);
+        if (!counted) {
+            sum += t.others * (V * (s.m + log(s.l)) - s.sum);
+            continue;
+        }
         if (w->l) s.l = unscaled_l(h, w, at, s.m);
         for (int64_t j = 0; j < h->V && w->finite_alone; j++) {
             if (j == 0) s.sum = 0;
@@ -258,7 +265,7 @@ static bool make_twisted(const struct suspect* s, const struct hypothesis* h, in
     if (w->gradient_by && head->V == 1) return false;
     if (s->tensor == head->logits)
         for (int64_t e = 0; e < s->tensor->count; e++)
-            if (w->packed) guess[e] = ANYTHING;
+            if (w->packed || s->tensor->untouched[e]) guess[e] = ANYTHING;
     twisted(head, w, s->tensor == head->loss ? guess : NULL, s->tensor == head->LSE ? guess : NULL,
             s->tensor == head->logits ? guess : NULL);
     // A gradient that by chance is the logit it takes the place of looks like none.
@@ -304,6 +311,8 @@ static const struct hypothesis mistakes[] = {
     TWIST(smoothing, .loss_target = LABEL_LESS, .gradient_target = LABEL_LESS),
     TWIST(smoothing, .loss_target = EPS_WHOLE, .gradient_target = EPS_WHOLE),
     TWIST(smoothing, .finite_alone = true),
+    TWIST(smoothing, .gradient_target = BY_STRIDE),
+    TWIST(ignore_index, .ignored_smoothed = true),
     TWIST(target_missing, .gradient_target = NO_TARGET, .loss_target = NO_TARGET),
     TWIST(lse_base2, .lse = LSE_BASE_2),
     TWIST(lse_no_max, .lse = LSE_NO_MAX),
@@ -424,6 +433,17 @@ static bool is_divided_alike(const struct head* h, const struct tensor* t, doubl
     return true;
 }
 
+// Is LSE wrong in rows whose label is no token, and in no other?
+static bool is_wrong_without_token(const struct head* h, double allowed) {
+    bool any = false;
+    for (int64_t row = 0; row < h->rows; row++) {
+        if (!differs(h->LSE->got[row], h->LSE->want[row], allowed)) continue;
+        if (!counts(h, row) || is_token(h, label_of(h, row))) return false;
+        any = true;
+    }
+    return any;
+}
+
 // LSE lacks some logits, or has numbers too many: as the end of a row, or its logits outside of
 // whole pieces, or what a row is filled up with would make it.
 static enum cause from_LSE(const struct head* h, double allowed) {
@@ -530,6 +550,7 @@ static enum cause explain_within(const struct head* h, const struct tensor* t, s
     if (w.any && w.lost && w.infinite && w.high > 80.0) return CAUSE_overflow;
     if (w.any && w.lost && w.right && w.high < -80.0) return CAUSE_max_init;
     if (t == h->LSE && is_unscaled(h, budget.max)) return CAUSE_no_rescale;
+    if (t == h->LSE && is_wrong_without_token(h, budget.max)) return CAUSE_label_range;
     if (t == h->LSE) return from_LSE(h, budget.max);
     cause = from_unwritten(h);
     return cause ? cause : is_cut_off(h, 0) ? CAUSE_cut_off : CAUSE_NONE;

@@ -17,6 +17,10 @@ void check_run_few_blocks(struct check* c) {
     run_blocks(c, ARENA_FEW);
 }
 
+void check_run_few_of_many(struct check* c) {
+    run_blocks(c, ARENA_FEW_OF_MANY);
+}
+
 void check_run_last_block(struct check* c) {
     run_blocks(c, ARENA_LAST);
 }
@@ -300,6 +304,16 @@ void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_f
     if (!check_can_be_huge() || copies_arrays(c, reached, problem)) return;
     c->moment = moment;
     if (!reached_beyond(c, reached, problem, size))
+        judge_huge(c, reached, problem, size, fewer, CAUSE_wrapped_index);
+    c->moment = 0;
+}
+
+void check_products(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
+                    const void* problem) {
+    const double moment = 0.5;  // CPU seconds: for few blocks. Who walks over all takes hours
+    if (!check_can_be_huge()) return;
+    c->moment = moment;
+    if (!reached_beyond(c, reached, problem, size) && !has_copied(c))
         judge_huge(c, reached, problem, size, fewer, CAUSE_wrapped_index);
     c->moment = 0;
 }

@@ -58,6 +58,11 @@ void check_most(struct check* c, int64_t size, int64_t fewer, reached_fn reached
 void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                          const void* problem);
 
+// The same of a number that is a product of sizes, and no index: of the arrays nothing lies beyond
+// what 32 bits count, or how they are found is another case. The grid is not looked at.
+void check_products(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
+                    const void* problem);
+
 // The same at the very end of what the size's type counts: with `size` the last tile ends behind
 // it, with a few thousand less it does not. Only this differs between both, so it alone is judged.
 // A case has `moment` CPU seconds: who is not done then is not judged.
@@ -84,10 +89,12 @@ int64_t check_blocks_at(struct check* c, reached_fn reached, const void* problem
 // How many rows of so many a case may show: all, or the last few thousand (check_ends()).
 int64_t check_shown(int64_t size);
 
-// In the running case few blocks run; or, where a block takes long, the last one alone. Call it
-// before check_run(), which ends the item as bad_launch if a launch is refused or the launcher does
-// not return COURSE_OK.
+// In the running case few blocks run; or few, but of launches of less than 8 all: of a kernel that
+// says something to the others; or, where a block takes long, the last one alone. Call it before
+// check_run(), which ends the item as bad_launch if a launch is refused or the launcher does not
+// return COURSE_OK.
 void check_run_few_blocks(struct check* c);
+void check_run_few_of_many(struct check* c);
 void check_run_last_block(struct check* c);
 void check_run_all_blocks(struct check* c);  // none is left out, and the rest likewise
 

@@ -60,9 +60,16 @@ static inline bool arena_is_written(uint32_t role) {
     return role == ARENA_OUTPUT || role == ARENA_IN_PLACE;
 }
 
-// Which blocks of large grids run: all, a few, the last one alone; all, in another order; or all,
-// more at a time.
-enum arena_blocks { ARENA_ALL, ARENA_FEW, ARENA_LAST, ARENA_MIXED, ARENA_CROWDED };
+// Which blocks of large grids run: all, a few, the last one alone; all, in another order; all, more
+// at a time; or a few, but all of grids of less than 8.
+enum arena_blocks {
+    ARENA_ALL,
+    ARENA_FEW,
+    ARENA_LAST,
+    ARENA_MIXED,
+    ARENA_CROWDED,
+    ARENA_FEW_OF_MANY
+};
 
 struct arena_tensor {
     char name[ARENA_NAME];
@@ -169,7 +176,7 @@ struct arena_answer {
     int64_t launches[ARENA_ROUNDS];   // kernels the launcher launched
     int64_t elsewhere[ARENA_ROUNDS];  // of them, in other streams than the default one
     int64_t waits[ARENA_ROUNDS];      // for the device, a stream or an event
-    int64_t blocks[ARENA_ROUNDS];     // of all their grids
+    int64_t blocks[ARENA_ROUNDS];     // of all their grids: meter.h
     bool failed[ARENA_ROUNDS];        // the call that was to fail was made
     bool error_left[ARENA_ROUNDS];    // an error waits for the next cudaGetLastError()
     int64_t to_host[ARENA_ROUNDS];    // bytes the launcher copied to, or mapped for, the host

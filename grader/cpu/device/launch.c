@@ -63,11 +63,12 @@ int cudev_only_ends(size_t bytes) {
 
 // The first block from number `block` on that runs; `blocks` if none does.
 static uint64_t next_of_few(uint64_t block, uint64_t blocks) {
-    enum { MOST = 16, BEYOND_16_BITS = 1 << 16, FROM_THERE = 48 };
+    enum { EIGHTH = 8, MOST = 16, BEYOND_16_BITS = 1 << 16, FROM_THERE = 48 };
     // Watched, what a second kernel finds of blocks that did not run would be a finding: it is
     // small, and runs not at all.
-    const uint64_t part_of_all = blocks / (cudev_watcher ? 64 : 8);
+    const uint64_t part_of_all = blocks / (cudev_watcher ? 64 : EIGHTH);
     const uint64_t edge = part_of_all < MOST ? part_of_all : MOST;
+    if (few == CUDEV_FEW_OF_MANY && blocks < EIGHTH) return block;
     if (few == CUDEV_LAST_BLOCK) return block < blocks ? blocks - 1 : blocks;
     const uint64_t part[3][2] = {
         {0, edge}, {BEYOND_16_BITS, BEYOND_16_BITS + FROM_THERE}, {blocks - edge, blocks}};

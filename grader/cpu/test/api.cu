@@ -258,6 +258,9 @@ static void few_blocks(void) {
     CHECK(blocks_run(8, 2, 0) == 4 && blocks_run(8, 2, 14) == 2);
     CHECK(blocks_run(65600, 1, 0) == 80 && blocks_run(65600, 1, 65584) == 16);
     CHECK(blocks_run(65535, 2, 65536) == 64);
+    cudev_run_few(CUDEV_FEW_OF_MANY, 0);
+    CHECK(blocks_run(7, 1, 0) == 7 && blocks_run(1, 1, 0) == 1);
+    CHECK(blocks_run(8, 2, 0) == 4 && blocks_run(65600, 1, 0) == 80);
     cudev_run_few(CUDEV_LAST_BLOCK, 0);
     CHECK(blocks_run(1, 1, 0) == 1 && blocks_run(65, 2, 0) == 1 && blocks_run(65, 2, 129) == 1);
     cudev_run_few(CUDEV_ALL_BLOCKS, 0);
