@@ -255,6 +255,15 @@ static bool last_elements_reached(struct check* c, const void* like, int64_t M) 
     return check_end_is_right(out);
 }
 
+// Does a grid that does not grow any more go on? A block of up to 1024 calls has whole rows here,
+// and 65535 of them have less than half of all.
+static void reaches_backward(struct check* c) {
+    enum { COLS = 1024 };
+    struct layer l = backward_of(c, MOST_M, COLS, FUSED_LINEAR_NONE);
+    l.p = 0.5;
+    check_reaches(c, MOST_M - check_pick(c, 1, 31), last_elements_reached, &l);
+}
+
 static void far_elements(struct check* c, bool backward) {
     enum { BELOW = 1024 };  // of as many rows an index has less than 31 bits
     struct layer l =
@@ -273,6 +282,7 @@ static void ragged(struct check* c) {
     for (int i = 0; i < 5; i++) {
         struct layer l = layer_of(c, sizes[i][0], sizes[i][1], sizes[i][2]);
         if (i > 0) l.p = check_uniform(c, 0.2, 0.6);
+        l.with_Z = i > 2;
         run(l, "any sizes");
     }
     check_reaches(c, (1 << 16) + check_pick(c, 8, 40), last_row_reached, NULL);
@@ -332,8 +342,8 @@ static void slopes(struct check* c) {
     }
 }
 
-// NaN and infinity in dY, NaN in Z: some of them are kept, some dropped. Else Z is 0, where f's
-// slope is 1/2 in any form.
+// NaN and infinity in dY, NaN in Z, beside 0 in dY as well: some of them are kept, some dropped.
+// Else Z is 0, where f's slope is 1/2 in any form.
 static void backward_not_finite(struct check* c) {
     for (int f = FUSED_LINEAR_NONE; f <= FUSED_LINEAR_GELU; f++) {
         struct layer l = backward_of(c, HALF_M, WHOLE_N, f);
@@ -343,7 +353,7 @@ static void backward_not_finite(struct check* c) {
         for (int64_t e = 0; l.Z && e < l.Z->count; e++) l.Z->value[e] = 0;
         for (int64_t e = check_pick(c, 0, 8); e < l.dY->count; e += check_pick(c, 1, 60)) {
             l.dY->value[e] = f || e % 2 ? NAN : -INFINITY;
-            if (l.Z && e % 2) l.Z->value[e] = NAN, l.dY->value[e] = -1;
+            if (l.Z && e % 2) l.Z->value[e] = NAN, l.dY->value[e] = e % 4 == 1 ? -1 : 0;
         }
         check_run(c);
         judge(&l);
@@ -362,6 +372,7 @@ static void backward_mask(struct check* c) {
     }
     backward_not_finite(c);
     far_elements(c, true);
+    reaches_backward(c);
 }
 
 // ---- calls
@@ -394,12 +405,13 @@ static void called_again(struct check* c) {
 
 // What follows the product follows bias alone, too. Where f is asked for, bias is so large that f
 // of it is itself: without a sum no other number could tell f forgotten from bias added behind it.
-static void without_inputs(struct check* c, int f, double p) {
+static void without_inputs(struct check* c, int f, double p, bool with_Z) {
     struct layer l = layer_of(c, HALF_M / 8, WHOLE_N, 0);
     l.f = f;
     l.p = p;
-    check_case(c, "M = %d, N = %d, K = 0, X and W are NULL%s%s", (int)l.M, WHOLE_N,
-               f ? ", GELU" : "", p > 0 ? ", p = 0.5" : "");
+    l.with_Z = with_Z;
+    check_case(c, "M = %d, N = %d, K = 0, X and W are NULL%s%s%s", (int)l.M, WHOLE_N,
+               f ? ", GELU" : "", p > 0 ? ", p = 0.5" : "", with_Z ? ", with Z" : "");
     check_null_if_empty(c);
     declare(c, &l);
     layer_fill(&l);
@@ -422,9 +434,9 @@ static void sizes_of_0(struct check* c) {
         {COURSE_OK, {{"M", 0}, {"first_dZ", 4}, {"first_Z", 4}}},
         {0},
     };
-    without_inputs(c, FUSED_LINEAR_NONE, 0);
-    without_inputs(c, FUSED_LINEAR_GELU, 0);
-    without_inputs(c, FUSED_LINEAR_NONE, 0.5);
+    without_inputs(c, FUSED_LINEAR_NONE, 0, false);
+    without_inputs(c, FUSED_LINEAR_GELU, 0, false);
+    without_inputs(c, FUSED_LINEAR_NONE, 0.5, true);
     struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     check_idle_calls(c, forward, declare, &l);
     l = backward_of(c, HALF_M, WHOLE_N, FUSED_LINEAR_GELU);
