@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bug_hunt.h"
@@ -197,18 +198,32 @@ static void word_at(const char* p, char word[32]) {
     word[n] = '\0';
 }
 
-// Is it the variable of loops over all groups, which can be unrolled, and of no other loop of the
-// section? No loop may be kept from it.
+// Does a pragma in front of the loop at p, which begins in the section, leave it a loop: does it
+// unroll fewer rounds than there are groups?
+static bool stays_a_loop(const char* section, const char* p) {
+    const char *front = p, *end;
+    while (front > section && !strchr(";{}", front[-1])) front--;
+    const char* unroll = strstr(front, "unroll");
+    if (!unroll || unroll > p) return false;
+    if (unroll - front >= 2 && strncmp(unroll - 2, "no", 2) == 0) return true;
+    unroll += strlen("unroll");
+    unroll += strspn(unroll, " \t(");
+    const long rounds = strtol(unroll, (char**)&end, 10);
+    return end > unroll && rounds < BUG_HUNT_GROUPS;
+}
+
+// Is it the variable of loops over all groups, which are unrolled, and of no other loop of the
+// section?
 static bool counts_groups(const char* section, const char* variable) {
     char loop[128], any[64];
-    if (!isalpha((unsigned char)*variable) || strstr(section, "unroll 1")) return false;
+    if (!isalpha((unsigned char)*variable)) return false;
     snprintf(any, sizeof any, "for (int %s = ", variable);
     snprintf(loop, sizeof loop, "for (int %s = 0; %s < GROUPS; %s++)", variable, variable,
              variable);
     const char* p = strstr(section, any);
     if (!p) return false;
     for (; p; p = strstr(p + 1, any))
-        if (strncmp(p, loop, strlen(loop)) != 0) return false;
+        if (strncmp(p, loop, strlen(loop)) != 0 || stays_a_loop(section, p)) return false;
     return true;
 }
 
