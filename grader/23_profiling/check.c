@@ -113,6 +113,19 @@ static void not_a_number(struct check* c, enum function f) {
     compare_exactly(c, &p);
 }
 
+// The first and the last element, and one between them, is infinite; no weight is 0. So are the
+// sums that it is in: who adds it times 0, for what is not there, makes NaN of them.
+static void infinite(struct check* c, enum function f) {
+    struct problem p = problem_of(f, 40, 70);
+    begin(c, &p, ", with infinity");
+    declare(c, &p);
+    fill(c, &p);
+    p.in->value[check_pick(c, 1, p.a - 2) * p.b + check_pick(c, 0, p.b - 1)] = INFINITY;
+    p.in->value[0] = p.in->value[p.in->count - 1] = INFINITY;
+    check_run(c);
+    compare_exactly(c, &p);
+}
+
 static void again(struct check* c, enum function f) {
     enum { CALLS = 3 };
     struct problem p = counted(f);
@@ -186,6 +199,7 @@ static void any_size(struct check* c, enum function f) {
     check_reaches(c, MOST - check_pick(c, 1, 31), reached, &f);
     if (f == FILTER) check_reaches(c, MOST - check_pick(c, 1, 31), channels_reached, &f);
     check_indexes(c, MOST - check_pick(c, 1, 31), 1 << 12, wide_reached, &f);
+    infinite(c, f);
 }
 
 static void arguments(struct check* c, enum function f, const char* second) {

@@ -175,7 +175,8 @@ static bool is_tail(const struct suspect* s, const struct problem* p, int64_t le
     return down || across;
 }
 
-// Each step is made of the one before, but where a tile, or a block's part of the steps, begins.
+// Each step is made of the one before, but where a tile, or a block's part of the steps, begins. Of
+// tiles of a single step nothing can be told.
 static bool is_carry_lost(const struct suspect* s, const struct problem* p) {
     enum { SHORTEST = 32 };
     int64_t lost = 0;
@@ -184,18 +185,18 @@ static bool is_carry_lost(const struct suspect* s, const struct problem* p) {
         const double off = s->tensor->got[i] - (p->decay * before + p->in->value[i]);
         if (fabs(off) <= s->budget.max) continue;
         if (isnan(off) || i % p->b == 0 || i % p->b % SHORTEST) return false;
-        lost++;
+        lost += i % p->b < p->b - 1;
     }
     return lost > 0;
 }
 
-// Every wrong element is NaN, and the inputs hold NaN.
+// Every wrong element is NaN, and the inputs hold NaN or infinity.
 static bool nan_has_leaked(const struct suspect* s) {
     bool wanted = false;
     for (int64_t i = 0; i < s->tensor->count; i++) {
         const double got = s->tensor->got[i], want = s->tensor->want[i];
-        wanted |= isnan(want);
-        if (!isnan(got) && !(fabs(got - want) <= s->budget.max)) return false;
+        wanted |= !isfinite(want);
+        if (!isnan(got) && got != want && !(fabs(got - want) <= s->budget.max)) return false;
     }
     return wanted;
 }
