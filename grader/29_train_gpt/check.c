@@ -176,6 +176,7 @@ static void heads(struct check* c) {
 struct adamw {
     struct check* check;
     struct adamw_case c;
+    double larger;  // times as large: the gradients, and so m and sqrt(v); 0: 1
     struct described described;
 };
 
@@ -219,6 +220,11 @@ static void fill_adamw(struct adamw* a) {
     fill_normal(c, a->c.m, 0, 1e-3);
     for (int64_t i = 0; i < a->c.v->count; i++) a->c.v->value[i] = check_uniform(c, 2e-7, 4e-6);
     fill_normal(c, a->c.g, 0, 2e-3);
+    for (int64_t i = 0; i < a->c.g->count && a->larger > 0; i++) a->c.g->value[i] *= a->larger;
+    for (int64_t i = 0; i < a->c.m->count && a->larger > 0; i++) {
+        a->c.m->value[i] *= a->larger;
+        a->c.v->value[i] *= a->larger * a->larger;
+    }
     if (a->c.numbers.step > 1) return;
     for (int64_t i = 0; i < a->c.m->count; i++) a->c.m->value[i] = a->c.v->value[i] = 0;
 }
@@ -328,15 +334,18 @@ static void any_count(struct check* c) {
         struct adamw a = adamw_of(c, n[i], 2000);
         a.c.numbers.decay = dtype_round(F32, 0.1);
         a.c.numbers.n_decayed = i == 1 ? 0 : n[i];
+        if (i == 0) a.larger = 0x1p10;
         if (i == 3) a.c.numbers.beta1 = a.c.numbers.beta2 = 0;  // m is g, v is g^2
         run_adamw(a, "any n");
     }
-    // What is made of g, and how w moves, is no matter here; but m, v and w_bf16 are stored, too.
+    // What is made of g, and how w moves, is no matter here; but m, v and w_bf16 are stored, too. A
+    // NaN is one in all of them.
     struct adamw a = adamw_of(c, 4 * check_pick(c, 256, 270) + check_pick(c, 1, 3), 2000);
     a.c.numbers.lr = 0;
     begin_adamw(&a, "any n, lr and g are 0");
     fill_adamw(&a);
     for (int64_t i = 0; i < a.c.g->count; i++) a.c.g->value[i] = 0;
+    a.c.g->value[check_pick(c, 0, a.c.g->count - 1)] = NAN;
     check_run(c);
     judge_adamw(&a, true);
     adamw_reaches(c);
@@ -417,12 +426,12 @@ static void bad_arguments(struct check* c) {
     check_launches_fail(c, declare_adamw, &a);
 }
 
-// Each launch of each layer fails once.
+// Each launch of each layer fails once; the layers after it are not called.
 static void layers_fail(struct check* c) {
     check_ordinary(c);
     run_adamw(adamw_of(c, 1024, 2000), "good arguments");
     struct block b = block_of(c, 1, 8, 16, 1);
-    check_launches_fail(c, declare_block, &b);
+    check_launches_stop(c, declare_block, &b);
 }
 
 // ---- looking inside

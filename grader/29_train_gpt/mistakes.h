@@ -77,6 +77,7 @@ enum adamw_slip {
     EPS_LOST,
     EPS_IS_LEAST,  // the root is eps at least
     G_NOT_SQUARED,
+    G_CLIPPED,  // to -1 .. 1
     BETAS_EXCHANGED,
     M_IS_SUM,  // m = beta1 m + g
     V_IS_SUM,
@@ -116,6 +117,7 @@ static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64
     if (slip == DECAY_OF_THE_OTHERS) decays = !decays;
     const double decay = decays && slip != DECAY_LOST ? a->decay : 0;
     if (slip == DECAY_IN_G) g += decay * *w;
+    if (slip == G_CLIPPED) g = fmin(fmax(g, -1), 1);
     *m = beta1 * *m + (slip == M_IS_SUM ? 1 : 1 - beta1) * g;
     *v = beta2 * *v + (slip == V_IS_SUM ? 1 : 1 - beta2) * (slip == G_NOT_SQUARED ? g : g * g);
     double correct1 = correction(slip == CORRECTED_BY_BETA2 ? a->beta2 : a->beta1,
@@ -293,6 +295,7 @@ static const struct hypothesis mistakes[] = {
     SLIP(adam_step, .adamw = OLD_W_STORED),
     SLIP(adam_step, .adamw = G_STORED),
     SLIP(adam_means, .adamw = G_NOT_SQUARED),
+    SLIP(adam_means, .adamw = G_CLIPPED),
     SLIP(adam_means, .adamw = BETAS_EXCHANGED),
     SLIP(adam_means, .adamw = M_IS_SUM),
     SLIP(adam_means, .adamw = V_IS_SUM),

@@ -135,8 +135,8 @@ void check_large_calls(struct check* c, const struct idle_call* calls, const cha
     }
 }
 
-void check_launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
-                         void* problem) {
+static void launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
+                          void* problem, int may_go_on) {
     enum { MOST_LAUNCHES = 40 };
     for (int n = 1; n <= MOST_LAUNCHES; n++) {
         check_case(c, "launch %d of the call fails%s", n, n == 1 ? ", then none" : "");
@@ -146,5 +146,18 @@ void check_launches_fail(struct check* c, void (*declare)(struct check* c, void*
         check_expect(c, COURSE_CUDA_ERROR, CAUSE_error_ignored);
         check_run(c);
         if (!check_call_failed(c)) break;  // there was none to fail
+        if (check_blocks(c) > 0 && may_go_on-- == 0)
+            check_fail(c, CAUSE_goes_on, "launch %d failed, and the launcher launched more\n", n);
     }
+}
+
+void check_launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
+                         void* problem) {
+    launches_fail(c, declare, problem, INT32_MAX);
+}
+
+void check_launches_stop(struct check* c, void (*declare)(struct check* c, void* problem),
+                         void* problem) {
+    enum { OWN = 2 };  // kernels of the launcher's own
+    launches_fail(c, declare, problem, OWN);
 }

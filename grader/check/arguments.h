@@ -49,4 +49,9 @@ void check_large_calls(struct check* c, const struct idle_call* calls, const cha
 void check_launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
                          void* problem);
 
+// The same, and nothing may be launched behind a launch that fails, or the cause is goes_on. For a
+// launcher that has others launch; one or two kernels of its own it may look at in the end.
+void check_launches_stop(struct check* c, void (*declare)(struct check* c, void* problem),
+                         void* problem);
+
 #endif

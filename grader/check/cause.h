@@ -316,6 +316,8 @@
     CAUSE(error_ignored, "a CUDA call failed and the launcher did not return COURSE_CUDA_ERROR")   \
     CAUSE(error_left,                                                                              \
           "the launcher returns an error and leaves it for the next cudaGetLastError() to find")   \
+    CAUSE(goes_on, "a layer failed, and those after it were called all the same: return what it "  \
+                   "returned, at once")                                                            \
     CAUSE(written_on_error, "an output was written before it was clear that the call succeeds")    \
     CAUSE(leak, "device memory is still allocated when the launcher returns")                      \
     COST(allocates, "the launcher allocates device memory; the contract says that it does not")    \

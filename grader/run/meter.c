@@ -457,6 +457,7 @@ static enum launch next_launch(dim3 grid) {
     vault_open();
     bool failing = book.on && strcmp(book.failing, "launch") == 0 && book.fails;
     book.meter.launches += fails || (failing && book.calls_left > 0);
+    if (fails) book.meter.blocks = 0;  // those from here on tell whether the launcher goes on
     if (failing && !fails) book.meter.blocks += blocks;
     vault_close();
     if (!failing) look_at_shared(origin_before_launch);

@@ -21,7 +21,7 @@ struct meter {
     int64_t launches;   // kernels that were launched
     int64_t elsewhere;  // of them, in another stream than the default one
     int64_t waits;      // for the device, a stream or an event
-    int64_t blocks;     // of all their grids
+    int64_t blocks;     // of all their grids; behind one that was made to fail: of those behind it
     bool failed;        // the call that was to fail was made
     int64_t to_device;  // bytes copied to the device
     int64_t to_host;    // bytes copied to the host, or allocated where both sides reach them
