@@ -295,9 +295,14 @@ static void judge_host(struct check* c, int round) {
     }
     if (to_read == 0 || to_write == 0 || c->expected != 0) return;
     const bool allocates = broken_promise(c, round) == CAUSE_allocates;
-    char begin[64];
+    char begin[64], returned[16];
+    const bool none = c->answer.launches[round] == 0 && c->answer.traffic[round].filled_bytes == 0;
+    // Where launches are counted alone, no status has been looked at.
+    if (none && c->counting && c->answer.status[round] != COURSE_OK)
+        check_fail(c, CAUSE_wrong_status, "the launcher returned %s, the contract asks for %s\n",
+                   status_name(c->answer.status[round], returned), "COURSE_OK");
     // What is 0 everywhere may be filled.
-    if (c->answer.launches[round] == 0 && c->answer.traffic[round].filled_bytes == 0)
+    if (none)
         check_fail(c,
                    written                                              ? CAUSE_host_computed
                    : allocates                                          ? CAUSE_allocates
