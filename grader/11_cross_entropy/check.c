@@ -255,8 +255,8 @@ static void smoothed(struct check* c) {
 }
 
 // A label that is no token, each in a case of its own: the numbers beside 0 and V; far ones; and
-// those whose lower 32 bits are a token. Two of them in wide rows, whose kernels may be others. V is
-// in the gap behind a row, too.
+// those whose lower 32 bits are a token. Two of them in wide rows, whose kernels may be others. V
+// lies in the gap behind a row, too.
 static void bad_labels(struct check* c) {
     const int64_t token = check_pick(c, 0, COLS - 1);
     const int64_t bad[] = {
