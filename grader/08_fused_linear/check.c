@@ -406,7 +406,7 @@ static void called_again(struct check* c) {
 // What follows the product follows bias alone, too. Where f is asked for, bias is so large that f
 // of it is itself: without a sum no other number could tell f forgotten from bias added behind it.
 static void without_inputs(struct check* c, int f, double p, bool with_Z) {
-    struct layer l = layer_of(c, HALF_M / 8, WHOLE_N, 0);
+    struct layer l = layer_of(c, HALF_M / 4, WHOLE_N, 0);  // whole groups of rows
     l.f = f;
     l.p = p;
     l.with_Z = with_Z;
