@@ -149,35 +149,21 @@ __global__ void __launch_bounds__(THREADS) dropout_kernel(bf16* Y,         // (M
     store_quad(Y + e, y);
 }
 
-// D = dropout(dY)
+// forward was: Y = dropout(f(Z)); so now: D = f'(Z) dY, and dZ = dropout(D)     (README eq. 4)
 __global__ void __launch_bounds__(THREADS)
-    dropout_backward_kernel(float* D,        // (M, N)  out
-                            const bf16* dY,  // (M, N)
-                            int64_t quads, struct dropout dropout) {
-    if (my_quad() >= quads) return;
-    int64_t e = my_quad() * QUAD;
-    float g[QUAD];
-    load_quad(g, dY + e);
-    drop(g, e, dropout);
-    *(float4*)&D[e] = make_float4(g[0], g[1], g[2], g[3]);
-}
-
-// forward was: Y = dropout(f(Z)); so now: dZ = f'(Z) D          (README eq. 4)
-__global__ void __launch_bounds__(THREADS)
-    f_backward_kernel(bf16* dZ,        // (M, N)  out
-                      const float* D,  // (M, N)
+    f_backward_kernel(float* D,        // (M, N)  out
+                      const bf16* dY,  // (M, N)
                       const bf16* Z,   // (M, N), not read if f is NONE
                       int64_t quads, int f) {
     if (my_quad() >= quads) return;
     int64_t e = my_quad() * QUAD;
-    float4 d = *(const float4*)&D[e];
-    float g[QUAD] = {d.x, d.y, d.z, d.w}, z[QUAD];
+    float g[QUAD], z[QUAD];
+    load_quad(g, dY + e);
     if (f != FUSED_LINEAR_NONE) {
         load_quad(z, Z + e);
-        // What is dropped stays 0, whatever its slope is.
-        for (int k = 0; k < QUAD; k++) g[k] = g[k] == 0.0f ? g[k] : g[k] * slope(z[k], f);
+        for (int k = 0; k < QUAD; k++) g[k] *= slope(z[k], f);
     }
-    store_quad(dZ + e, g);
+    *(float4*)&D[e] = make_float4(g[0], g[1], g[2], g[3]);
 }
 
 // ---- launchers
@@ -255,8 +241,8 @@ int fused_linear_backward(bf16* dZ_gpu, const bf16* dY_gpu, const bf16* Z_gpu, i
     unsigned blocks = (unsigned)CEIL_DIV(quads, THREADS);
     float* G;
     COURSE_TRY(cudaMallocAsync((void**)&G, (size_t)quads * QUAD * sizeof(float), 0));
-    dropout_backward_kernel<<<blocks, THREADS>>>(G, dY_gpu, quads, dropout_of(p, seed, offset));
-    f_backward_kernel<<<blocks, THREADS>>>(dZ_gpu, G, Z_gpu, quads, f);
+    f_backward_kernel<<<blocks, THREADS>>>(G, dY_gpu, Z_gpu, quads, f);
+    dropout_kernel<<<blocks, THREADS>>>(dZ_gpu, G, quads, dropout_of(p, seed, offset));
     cudaError_t launched = cudaGetLastError();
     COURSE_TRY(cudaFreeAsync(G, 0));  // when the kernels are done with it
     COURSE_TRY(launched);
