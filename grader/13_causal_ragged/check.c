@@ -121,6 +121,7 @@ static void hard_scores(struct check* c) {
     forward_case_tail(all_keys(c, 16, 2048));
     forward_case_divided(all_keys(c, 16, 64));
     forward_case_faint(all_keys(c, 16, 512));
+    forward_case_rising(all_keys(c, 16, 384));
     // The largest score is that of the smallest product, and no hidden one is multiplied.
     forward_case(with_scale(causal(c, 32, 32), -30), PACKED, "", JUDGE_O);
     forward_case(with_scale(all_keys(c, 16, 32), 0), PACKED, "", JUDGE_O);
@@ -148,7 +149,9 @@ static void safe(struct check* c) {
     p.H = 2;
     forward_case(p, PACKED, "", JUDGE_O);
     forward_case(all_keys(c, N, 32), PACKED, "", JUDGE_O);
-    forward_case_far(with_d(all_keys(c, 16, 32), 24));  // nothing may be read behind a row
+    // Nothing may be read behind a row, neither in pieces of 4 or 8 elements nor in pairs.
+    forward_case_far(with_d(all_keys(c, 16, 32), 22));
+    forward_case_far(with_d(all_keys(c, 8, 8), 21));
     // With a d for which a kernel may have pieces of its own.
     forward_misaligned(with_d(all_keys(c, 16, 16), 64));
     problem_uneven_each(with_heads(all_keys(c, 16, 16), 2, 2), forward_fill);

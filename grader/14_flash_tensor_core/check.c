@@ -114,6 +114,7 @@ static void hard_scores(struct check* c) {
     forward_case_tail(all_keys(c, 64, 2048));
     forward_case_divided(all_keys(c, 64, 64));
     forward_case_faint(all_keys(c, 64, 512));
+    forward_case_rising(all_keys(c, 16, 384));
     forward_case_ones(all_keys(c, 64, 128));
 }
 

@@ -501,6 +501,7 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     if (!cause && !zeros && finite) cause = backward_explain_operands(&s);
     if (!cause && !zeros && finite) cause = backward_explain_walks(&s);
     if (!cause && !zeros && finite && is_other_delta(&s)) return CAUSE_delta;
+    if (!cause && is_gradient_of_row_before(&s)) return CAUSE_row_before;
     if (!cause && is_pair_behind_diagonal(&s)) return CAUSE_diagonal_unmasked;
     if (!cause) cause = explain_nonfinite(&s);
     if (!cause && (is_rounding(&s) || is_off_by_a_factor(&s))) return CAUSE_low_precision;

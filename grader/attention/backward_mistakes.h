@@ -27,6 +27,9 @@ enum cause backward_explain_walks(const struct suspect* s);
 // others is right. No mask but the causal one, no groups; so the next one.
 bool are_small_weights_lost(const struct suspect* s);
 
+// Blocks take several tiles of rows, and the sums of a tile begin with those of the one before.
+bool is_gradient_of_row_before(const struct suspect* s);
+
 // Where dV is wrong, its key counts for one query more, the last one that does not see it.
 bool is_pair_behind_diagonal(const struct suspect* s);
 

@@ -292,6 +292,20 @@ void forward_case_jump(struct problem p, double level, double value) {
     forward_run(&p, JUDGE_O);
 }
 
+void forward_case_rising(struct problem p) {
+    enum { KEYS_ABOVE = 16, LOWEST = 112 };
+    forward_begin(&p, PACKED, ", 16 keys far above the others, other rows by other levels");
+    fill_with_levels(&p, one_above);
+    fill_integers(p.check, p.array[ARRAY_V].tensor, 16384, 57344);
+    for (int64_t b = 0; b < p.B; b++)
+        for (int64_t h = 0; h < p.H; h += p.group)
+            for (int64_t j = 0; j < p.N_k; j++)
+                row_of(&p, ARRAY_K, b, h, j)[0] = j / KEYS_ABOVE == KEY_ABOVE / KEYS_ABOVE;
+    FOR_EACH_QUERY(&p, b, h, i)
+    row_of(&p, ARRAY_Q, b, h, i)[0] = (LOWEST + (double)(i % 16)) * log(2) / p.scale;
+    forward_run(&p, JUDGE_O);
+}
+
 void forward_case_many_above(struct problem p, double level, double value) {
     enum { LAST = 128 };  // keys, that a walk from behind begins with
     char what[128];

@@ -112,6 +112,11 @@ void forward_case_faint(struct problem p);
 // is normal numbers times `value`.
 void forward_case_jump(struct problem p, double level, double value);
 
+// 16 keys behind the first tile have scores above all others, by a level in base 2 of their row's
+// own, from 112 to 127, and values of tens of thousands: who lets the running maximum lag behind
+// sums up more than fp32 holds. N_k is 384 or more.
+void forward_case_rising(struct problem p);
+
 // One batch and head. All keys but the last 128 have scores `level` in base 2 above those, and all
 // values are `value`: what is summed relative to the last keys becomes large.
 void forward_case_many_above(struct problem p, double level, double value);

@@ -193,6 +193,22 @@ bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows) {
     return any;
 }
 
+bool is_O_infinite_beside_LSE(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
+    bool any = false;
+    if (!is_O(s)) return false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t row = place_in(p, ARRAY_LSE, b, h, i), first = place_in(p, ARRAY_O, b, h, i);
+        const double got = LSE->got[row], want = LSE->want[row];
+        bool infinite = false;
+        for (int64_t e = first; e < first + p->d; e++) infinite |= isinf(O->got[e]);
+        if (infinite && !(fabs(got - want) <= 1e-3 + 1e-5 * fabs(want))) return false;
+        any |= infinite;
+    }
+    return any;
+}
+
 // O is 0, although m and l are right.
 static bool is_zero_beside_LSE(const struct suspect* s) {
     const struct problem* p = s->problem;
@@ -322,6 +338,7 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     const struct forward_mistake right = forward_right(p);
     if (is_cut_off(&s)) return CAUSE_cut_off;
     if (is_lost_below(&s)) return CAUSE_max_init;
+    if (is_O_infinite_beside_LSE(&s)) return CAUSE_overflow;
     if (is_subnormal_lost(&s)) return CAUSE_subnormal;
     if (is_mask_scaled(&s)) return CAUSE_mask_scaled;
     enum cause cause = CAUSE_NONE;
@@ -353,6 +370,7 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     if (!cause) cause = explain_forward_places(&s);
     if (!cause) cause = explain_online(&s, right);
     if (!cause) cause = explain_square(&s, right);
+    if (!cause && is_row_before_kept(&s)) return CAUSE_row_before;
     if (!cause && is_l_short(&s)) return CAUSE_sum_short;
     if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
     // The NaN came with V, and a weight of 0 did not remove it.

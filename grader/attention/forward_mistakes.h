@@ -168,6 +168,14 @@ bool is_lost_below(const struct suspect* s);
 // -infinity is right only `with_empty_rows`.
 bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows);
 
+// Blocks take several tiles of rows, and a row begins with the m and l, or with all, that the one
+// before in its place has left.
+bool is_row_before_kept(const struct suspect* s);
+
+// O has infinities, and only in rows whose LSE is right: m and l are right there, and the weighted
+// sum of values was too large for fp32.
+bool is_O_infinite_beside_LSE(const struct suspect* s);
+
 // Each row that is wrong lacks the last of the keys that it sees: those of its last tile of this
 // size.
 bool is_without_last_keys(const struct suspect* s, int64_t tile);

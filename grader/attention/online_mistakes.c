@@ -331,6 +331,7 @@ enum cause online_explain(struct check* c, const struct tensor* t, struct budget
     const struct forward_mistake right = online_right(s.problem);
     if (is_cut_off(&s)) return CAUSE_cut_off;
     if (is_lost_below(&s)) return CAUSE_max_init;
+    if (is_O_infinite_beside_LSE(&s)) return CAUSE_overflow;
     if (is_scale_lost(&s)) return CAUSE_half_range;
     if (is_subnormal_lost(&s)) return CAUSE_subnormal;
     enum cause cause = explain_LSE(&s);
@@ -341,6 +342,7 @@ enum cause online_explain(struct check* c, const struct tensor* t, struct budget
     if (!cause) cause = explain_forward_places(&s);
     if (!cause) cause = explain_square(&s, right);
     if (!cause && are_zeros_keys(&s, right)) return CAUSE_inner_tail;
+    if (!cause && is_row_before_kept(&s)) return CAUSE_row_before;
     if (!cause && (is_l_of_own_column(&s) || is_l_short(&s))) return CAUSE_sum_short;
     if (!cause && is_l_several_times(&s)) return CAUSE_constant_ratio;
     if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
