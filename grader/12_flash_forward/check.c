@@ -161,6 +161,7 @@ static void strides(struct check* c) {
     put_maximum(&one, 0, 0);
     forward_run(&p, JUDGE_O);
     far(p, FAR, JUDGE_O);
+    far(with_late_rows(sizes(c, 2, 16, 16, 16)), FAR, JUDGE_O);
 }
 
 static void wide_heads(struct check* c) {

@@ -49,6 +49,7 @@ static void strides(struct check* c) {
     }
     forward_case(with_heads(all_keys(c, 32, 32), 2, 2), ONE_BATCH, "", JUDGE_O);
     forward_case_far(with_heads(all_keys(c, 32, 32), 2, 2));
+    forward_case_far(with_late_rows(with_heads(all_keys(c, 16, 16), 1, 2)));
 }
 
 static void ragged_queries(struct check* c) {
@@ -175,6 +176,7 @@ static void cheap(struct check* c) {
                   (more - masked) / (of_a_key * MORE_KEYS), N / SMALLEST_TILE);
     check_loaded_once(c, "K");
     check_loaded_once(c, "V");
+    forward_loads_nothing_unseen(causal(c, N, N), N, all / (of_a_key * N));
     forward_kept(all_keys(c, 16, 16));
 }
 

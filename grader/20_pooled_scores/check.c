@@ -190,6 +190,8 @@ static void masked(struct check* c) {
                 ": the diagonal is no pool's, and no tile ends with a pool", JUDGE_O);
     // More heads than pick_work() takes at a time, and some left.
     judge(with_heads(sizes(c, 16, 16, true, &pooling), 1, 19), PACKED, "", JUDGE_O);
+    judge(with_heads(sizes(c, 136, 136, true, &pooling), 1, 3), PACKED, ": several blocks",
+          JUDGE_O);
 }
 
 static void empty_rows(struct check* c) {

@@ -61,6 +61,11 @@ struct problem with_nan_gaps(struct problem p) {
     return p;
 }
 
+struct problem with_late_rows(struct problem p) {
+    p.later = (1u << ARRAY_LSE) - 1;
+    return p;
+}
+
 struct problem problem_of(struct check* c, const struct contract* contract, int64_t N_q,
                           int64_t N_k, bool causal) {
     struct problem p = {.check = c,

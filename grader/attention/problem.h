@@ -133,6 +133,10 @@ struct problem with_scale(struct problem p, double factor);
 // The problem with another number than 1 for `causal`, which is not 0.
 struct problem with_flag(struct problem p, int64_t flag);
 
+// The problem with arrays of rows that begin one element behind an aligned address. A kernel of
+// pieces has another way for these, whose indices are others.
+struct problem with_late_rows(struct problem p);
+
 // The problem with NaN between the rows of its inputs, wherever their strides leave room.
 struct problem with_nan_gaps(struct problem p);
 

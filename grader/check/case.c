@@ -308,6 +308,8 @@ void check_far(struct check* c, struct tensor* t, const int64_t count[3], int64_
     *far = (struct arena_far){.count = {(uint64_t)count[0], (uint64_t)count[1], (uint64_t)count[2]},
                               .row_bytes = (uint64_t)t->count / rows * element,
                               .element = element};
+    if (arena_far_pitch(far) < far->row_bytes + t->state->later)
+        check_error(c, "the rows of %s begin too late", t->name);
     uint64_t near = arena_far_pitch(far) / element;
     for (int axis = 2; axis >= 0; near *= far->count[axis--])
         step[axis] = (int64_t)(near + arena_far_unit(far) / element);

@@ -107,7 +107,8 @@ void check_unread(struct tensor* t, int64_t rows, int64_t read);
 // The rows of t, count[0] x count[1] x count[2] of them, one behind the other in the case, lie far
 // apart in the memory that the launcher gets: an index of 32 bits does not reach from one to the
 // next. step[]: the elements from one to the next along each axis, of which the lower 32 bits lead
-// nowhere. t is not empty. The case runs the instrumented build, on the CPU device.
+// nowhere. t is not empty. Its rows begin as check_begin_later() said before. The case runs the
+// instrumented build, on the CPU device.
 void check_far(struct check* c, struct tensor* t, const int64_t count[3], int64_t step[3]);
 
 // The launcher gets an array of `rows` rows of `length` elements, one behind the other, of which t

@@ -129,7 +129,7 @@ static int is_null(const struct arena_tensor* t) {
 void* run_gpu(const char* name) {
     uint32_t i = (uint32_t)find_tensor(name);
     if (is_null(&layout->tensor[i])) return NULL;
-    return far[i] ? far[i] : data(i);
+    return far[i] ? far[i] + layout->tensor[i].later : data(i);
 }
 
 void* run_cpu(const char* name) {
@@ -271,7 +271,7 @@ static void make_far(uint32_t i) {
     const size_t count[] = {f->count[0], f->count[1], f->count[2]};
     must(cudaMalloc((void**)&device[i], bytes + ARENA_GUARD), "making room for the case");
     device[i] += (ARENA_GUARD - (uintptr_t)device[i] % ARENA_GUARD) % ARENA_GUARD;
-    far[i] = cudev_spread(device[i], count, f->row_bytes, pitch, arena_far_unit(f));
+    far[i] = cudev_spread(device[i], count, t->later + f->row_bytes, pitch, arena_far_unit(f));
     cudev_name_allocation(device[i], bytes, t->name);
 #endif
     if (!far[i]) give_up("unsupported", "rows so far apart do not fit into the address space");
@@ -280,10 +280,11 @@ static void make_far(uint32_t i) {
 static void copy_far(uint32_t i, unsigned char* here, enum cudaMemcpyKind direction) {
     const struct arena_far* f = &layout->tensor[i].far;
     const size_t pitch = arena_far_pitch(f), rows = arena_far_rows(f), row = f->row_bytes;
+    unsigned char* first = device[i] + layout->tensor[i].later;
     if (direction == cudaMemcpyHostToDevice)
-        must(cudaMemcpy2D(device[i], pitch, here, row, row, rows, direction), "copying the inputs");
+        must(cudaMemcpy2D(first, pitch, here, row, row, rows, direction), "copying the inputs");
     else
-        must(cudaMemcpy2D(here, row, device[i], pitch, row, rows, direction), "after the launcher");
+        must(cudaMemcpy2D(here, row, first, pitch, row, rows, direction), "after the launcher");
 }
 
 // The same for an array of which the case has the ends of rows alone.
