@@ -89,6 +89,8 @@ static enum cause explain_tiles(const struct suspect* s, int64_t block_q, int64_
         {CAUSE_mask_value, TAIL_COUNTS, 0},
         {CAUSE_inner_tail, LAST_TILE_DROPPED, 0},
         {CAUSE_diagonal_unmasked, DIAGONAL_UNMASKED, 0},
+        {CAUSE_diagonal_unmasked, LAST_TILES_MASKED, 2},
+        {CAUSE_diagonal_unmasked, LAST_TILES_MASKED, 1},
         {CAUSE_diagonal_unmasked, END_UNMASKED, 0},
         {CAUSE_merge_lost, PART_1_LOST, 0},
         {CAUSE_mask_late, MASKED_IN_MAXIMUM, 0},

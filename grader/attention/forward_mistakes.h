@@ -36,6 +36,7 @@ struct forward_mistake {
         END_OF_FIRST_ROW,     // it ends with the tile of the last key that its first row sees
         ONE_TILE_IN_PART_2,   // it ends a tile behind the last whole tile that the first row sees
         DIAGONAL_UNMASKED,    // tiles up to the last whole tile of the last row are not masked
+        LAST_TILES_MASKED,    // the mask is applied to the last tiles alone: so many as `masked`
         END_UNMASKED,         // the mask is applied to no tile that is loaded
         PART_1_LOST,          // only the tiles from full_end on count
         PARTS_OVERLAP,        // full_end is no whole number of tiles: part 1 ends behind it

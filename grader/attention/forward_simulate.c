@@ -133,6 +133,11 @@ static struct range range_of(const struct problem* p, const struct forward_mista
     case DIAGONAL_UNMASKED:
         if (visible < whole) visible = whole;
         break;
+    case LAST_TILES_MASKED: {
+        int64_t unmasked = round_up(end, w->block_k) - (int64_t)w->masked * w->block_k;
+        if (visible < unmasked) visible = unmasked;
+        break;
+    }
     case END_UNMASKED:
         visible = round_up(end, w->block_k);
         break;
