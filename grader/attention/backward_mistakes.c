@@ -353,6 +353,7 @@ static enum cause explain_sums(const struct suspect* s) {
     const struct tensor *t = s->tensor, *LSE = p->array[ARRAY_LSE].tensor;
     double highest = -INFINITY;
     int64_t bad = backward_count_nonfinite(t);
+    if (p->scale == 0 && bad > 0) return CAUSE_scale_zero;
     if (t != p->array[ARRAY_dQ].tensor || bad == 0) return CAUSE_NONE;
     for (int64_t e = 0; e < LSE->count; e++) highest = fmax(highest, LSE->value[e]);
     if (p->N_k > 0 && highest < -88)

@@ -195,6 +195,15 @@ bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows) {
     return any;
 }
 
+bool is_NaN_of_no_scale(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
+    bool any = false;
+    for (int64_t e = 0; p->scale == 0 && e < LSE->count; e++)
+        any |= !LSE->untouched[e] && check_was_written(LSE, e) && isnan(LSE->got[e]);
+    return any;
+}
+
 bool is_O_infinite_beside_LSE(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
@@ -375,6 +384,7 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     if (!cause && is_row_before_kept(&s)) return CAUSE_row_before;
     if (!cause && is_l_short(&s)) return CAUSE_sum_short;
     if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
+    if (!cause && is_NaN_of_no_scale(&s)) return CAUSE_scale_zero;
     // The NaN came with V, and a weight of 0 did not remove it.
     return !cause && is_LSE_right_beside_NaN(&s, false) ? CAUSE_nan_leak : cause;
 }

@@ -173,6 +173,9 @@ bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows);
 // before in its place has left.
 bool is_row_before_kept(const struct suspect* s);
 
+// The scale is 0, and some LSE is NaN.
+bool is_NaN_of_no_scale(const struct suspect* s);
+
 // O has infinities, and only in rows whose LSE is right: m and l are right there, and the weighted
 // sum of values was too large for fp32.
 bool is_O_infinite_beside_LSE(const struct suspect* s);

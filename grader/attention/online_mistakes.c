@@ -346,5 +346,6 @@ enum cause online_explain(struct check* c, const struct tensor* t, struct budget
     if (!cause && (is_l_of_own_column(&s) || is_l_short(&s))) return CAUSE_sum_short;
     if (!cause && is_l_several_times(&s)) return CAUSE_constant_ratio;
     if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
+    if (!cause && is_NaN_of_no_scale(&s)) return CAUSE_scale_zero;
     return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;
 }

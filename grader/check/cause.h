@@ -123,6 +123,7 @@
     CAUSE(scale_missing, "the scores are not multiplied by scale = 1/sqrt(d)")                     \
     CAUSE(scale_squared, "scale is applied twice (or 1/d is used for 1/sqrt(d))")                  \
     CAUSE(scale_ignored, "the kernel uses a scale of its own, not the one the launcher is given")  \
+    CAUSE(scale_zero, "the scale may be 0: nothing is divided by it, and no infinity multiplied")  \
     CAUSE(exp2_base, "exp2(x) is exp(x ln 2): fold log2(e) into the scale, in P and in alpha")     \
     CAUSE(merge_lost, "partial results of some lanes, warps or tiles never reach the final merge") \
     CAUSE(counted_again, "elements count more than once: a thread goes on by as many as there "    \
