@@ -411,9 +411,10 @@ static enum cause explain_second_scale(const struct suspect* s) {
         enum cause cause;
         double scale;
     } scales[] = {
+        // Where it is not the given one, a missing scale may look the same: that is ignored, too.
+        {CAUSE_scale_ignored, (double)(float)(1 / sqrt((double)p->d))},
         {CAUSE_scale_missing, 1},
         {CAUSE_scale_squared, p->scale * p->scale},
-        {CAUSE_scale_ignored, (double)(float)(1 / sqrt((double)p->d))},
         {CAUSE_exp2_base, p->scale * log(2)},
         {CAUSE_exp2_base, p->scale / log(2)},
     };
@@ -557,7 +558,11 @@ static enum cause explain_pooling(struct check* c, const struct tensor* t, struc
     cause = explain_unseen(&s);
     if (!cause) cause = explain_slips(&s);
     // A wrong scale may make all weights of large scores 0, as other mistakes do.
-    if (!cause) cause = explain_second_scale(&s);
+    // A wrong divisor shows with any scale, and so before.
+    if (!cause || cause == CAUSE_pool_sum) {
+        const enum cause scale = explain_second_scale(&s);
+        if (scale) cause = scale;
+    }
     if (!cause) cause = explain_second_mask(&s);
     if (!cause) cause = explain_second_places(&s);
     if (cause) return cause;

@@ -195,6 +195,15 @@ bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows) {
     return any;
 }
 
+bool is_scale_lost(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
+    bool nan = false;
+    if (p->contract->dtype != F16 || !(fabs(p->scale) > 65504)) return false;
+    for (int64_t e = 0; e < LSE->count; e++) nan |= isnan(LSE->got[e]) && check_was_written(LSE, e);
+    return nan || saw_nothing(p);
+}
+
 bool is_NaN_of_no_scale(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
@@ -350,6 +359,7 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     if (is_cut_off(&s)) return CAUSE_cut_off;
     if (is_lost_below(&s)) return CAUSE_max_init;
     if (is_O_infinite_beside_LSE(&s)) return CAUSE_overflow;
+    if (is_scale_lost(&s)) return CAUSE_half_range;
     if (is_subnormal_lost(&s)) return CAUSE_subnormal;
     if (is_mask_scaled(&s)) return CAUSE_mask_scaled;
     enum cause cause = CAUSE_NONE;

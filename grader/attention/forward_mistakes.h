@@ -173,6 +173,9 @@ bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows);
 // before in its place has left.
 bool is_row_before_kept(const struct suspect* s);
 
+// A scale that fp16 does not hold has made NaN, or rows in which nothing counts.
+bool is_scale_lost(const struct suspect* s);
+
 // The scale is 0, and some LSE is NaN.
 bool is_NaN_of_no_scale(const struct suspect* s);
 

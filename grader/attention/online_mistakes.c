@@ -308,15 +308,6 @@ static bool is_rounding(const struct suspect* s) {
     return is_O(s) && largest > 32 && worst < 0.02 * largest;
 }
 
-// A scale that fp16 does not hold has made NaN.
-static bool is_scale_lost(const struct suspect* s) {
-    const struct problem* p = s->problem;
-    const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
-    bool nan = false;
-    for (int64_t e = 0; e < LSE->count; e++) nan |= isnan(LSE->got[e]) && check_was_written(LSE, e);
-    return nan && fabs(p->scale) > 65504;
-}
-
 // Rows of zeros behind the last key, which fill a larger tile, count as keys.
 static bool are_zeros_keys(const struct suspect* s, struct forward_mistake w) {
     const struct problem* p = s->problem;
