@@ -181,7 +181,6 @@ static void nothing_past_the_diagonal(struct check* c) {
                   (with_more - masked) / (of_a_key * MORE_KEYS), N / SMALLEST_TILE);
     check_loaded_once(c, "K");
     check_loaded_once(c, "V");
-    forward_loads_nothing_unseen(more, N / 2.0, read / (of_a_key * N / 2));
     forward_kept(all_keys(c, 16, 16));
     // The other head dimension may have other tiles.
     double wide = (double)forward_by_mma(with_d(all_keys(c, 64, 64), 128))->global_load_bytes;

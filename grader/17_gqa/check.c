@@ -92,6 +92,8 @@ static void forward_causal(struct check* c) {
                  JUDGE_O | JUDGE_LSE);
     // More key heads than pick_work() takes at a time, and some left.
     judge_O(with_heads(sizes(c, &of_forward, 4, 2, 16, 16, true), 9, 4));
+    // Several blocks of several key heads, which are dealt in another order.
+    judge_O(sizes(c, &of_forward, 6, 2, 80, 80, true));
 }
 
 // A few rows more than fill the tiles; keys that fill none; one query and a long cache.
@@ -192,6 +194,7 @@ static void causal(struct check* c) {
     backward_case(with_d(backward_of(c, 2, 128, check_pick(c, 33, 62), true), 128));
     backward_case_tested(backward_of(c, 3, 3, check_pick(c, 5, 6), true));
     backward_case_one_key_less(sizes(c, &of_backward, 1, 1, 130, 130 + 126, true));
+    backward_case(sizes(c, &of_backward, 4, 2, 130, 130, true));  // several blocks of several heads
 }
 
 // low..high, but no multiple of 8

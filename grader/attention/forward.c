@@ -510,12 +510,3 @@ double forward_loads(struct problem p) {
     const struct arena_traffic* t = problem_traffic(&p);
     return (double)t->global_load_bytes - 2.0 * (double)(p.N_q * p.d);
 }
-
-void forward_loads_nothing_unseen(struct problem p, double N, double times) {
-    enum { KEYS = 16 };
-    const double rows = N / fmax(times, 1);  // of a block
-    p.N_q = 512, p.N_k = KEYS;
-    const double read = forward_loads(p) / (4.0 * KEYS * (double)p.d);
-    check_at_most(p.check, CAUSE_masked_read, "times that keys are read that the last queries see",
-                  read, KEYS / rows + 1.5);
-}

@@ -177,10 +177,6 @@ void forward_kept(struct problem p);
 // The bytes of K and V that a case loads: all but one read of Q. Fails as problem_traffic().
 double forward_loads(struct problem p);
 
-// A case of 512 queries of which the last 16 see keys, as many, with a causal mask: blocks that see
-// none load none. N queries were seen to read all keys `times` times.
-void forward_loads_nothing_unseen(struct problem p, double N, double times);
-
 // A case of one batch and one head, both of whose products must be made by mma.sync
 // (tensor_cores.c), and its traffic. N_k >= N_q with a mask. Both outputs are judged.
 const struct arena_traffic* forward_by_mma(struct problem p);
