@@ -114,7 +114,7 @@ void forward_case_jump(struct problem p, double level, double value);
 
 // 16 keys behind the first tile have scores above all others, by a level in base 2 of their row's
 // own, from 112 to 127, and values of tens of thousands: who lets the running maximum lag behind
-// sums up more than fp32 holds. N_k is 384 or more.
+// sums up more than fp32 holds. N_k is 256 or more, 384 where tiles are walked backwards.
 void forward_case_rising(struct problem p);
 
 // One batch and head. All keys but the last 128 have scores `level` in base 2 above those, and all
