@@ -37,7 +37,7 @@ static bool is_ruled_out(const struct suspect* s, const struct backward* w) {
                 bool wrong = false;
                 for (int64_t e = first; e < first + p->d; e++)
                     wrong |= !(fabs(t->got[e] - t->want[e]) <= s->budget.max);
-                if (!wrong) continue;
+                if (!wrong || is_unknown(w->blocks, b, h, n, a != ARRAY_dQ)) continue;
                 rows++;
                 if (!backward_row(p, w, a, b, h, n, row)) return false;
                 for (int64_t x = 0; x < p->d; x++)
@@ -187,12 +187,28 @@ const struct hypothesis backward_mistakes_in_mask[] = {
 
 // ---- blocks of S ---------------------------------------------------------------------------
 
+// Where it is not known what a mistake takes for active, it may leave anything.
+static void forget_unknown(const struct suspect* s, struct block_mask blocks, double* guess) {
+    const struct problem* p = s->problem;
+    enum which a = ARRAY_dQ;
+    while (p->array[a].tensor != s->tensor) a++;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h++)
+            for (int64_t n = 0; n < rows_of(p, a); n++) {
+                double* row = guess + place_in(p, a, b, h, n);
+                if (!is_unknown(blocks, b, h, n, a != ARRAY_dQ)) continue;
+                for (int64_t x = 0; x < p->d; x++) row[x] = ANYTHING;
+            }
+}
+
 static bool other_blocks(const struct suspect* s, const struct hypothesis* h, int variant,
                          double* guess) {
     struct backward w = backward_right(s->problem);
     (void)variant;
     w.blocks = *(const struct block_mask*)h->like;
-    return backward_guess(s, &w, guess);
+    if (!backward_guess(s, &w, guess)) return false;
+    forget_unknown(s, w.blocks, guess);
+    return true;
 }
 
 static enum cause explain_blocks(const struct suspect* s) {

@@ -320,6 +320,18 @@ void forward_case_late_maximum(struct problem p) {
     forward_run(&p, JUDGE_O);
 }
 
+void forward_case_falling(struct problem p) {
+    forward_begin(&p, PACKED, ", one score 0, the first or the last, all others -300");
+    fill_integers(p.check, p.array[ARRAY_Q].tensor, 0, 0);
+    fill_integers(p.check, p.array[ARRAY_K].tensor, 0, 0);
+    for (int64_t i = 0; i < p.N_q; i++) row_of(&p, ARRAY_Q, 0, 0, i)[i % 2] = 1;
+    for (int64_t j = 0; j < p.N_k; j++) {
+        row_of(&p, ARRAY_K, 0, 0, j)[0] = j == 0 ? 0 : -300 / p.scale;
+        row_of(&p, ARRAY_K, 0, 0, j)[1] = j == p.N_k - 1 ? 0 : -300 / p.scale;
+    }
+    forward_run(&p, JUDGE_O);
+}
+
 static double only_the_last(const struct problem* p, int64_t j) {
     return j == p->N_k - 1 ? 0 : -1000;
 }

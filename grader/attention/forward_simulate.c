@@ -245,6 +245,7 @@ static double weight_of(const struct online* f, double S, double m) {
 static int64_t tile_of(const struct online* f, int64_t n, int64_t tiles) {
     if (f->tiles == FIRST_AGAIN) return n > 0 ? n - 1 : 0;
     if (f->tiles == LAST_AGAIN) return n < tiles ? n : tiles - 1;
+    if (f->tiles == BACKWARDS) return tiles - 1 - n;
     return n;
 }
 
@@ -259,8 +260,9 @@ static double count_of(const struct forward_mistake* w, struct range keys, int64
 static double maximum_of(const struct forward_mistake* w, const double* S, int64_t j0, int64_t end,
                          double m) {
     const struct online* f = &w->online;
+    if (f->subtracted == OF_TILE) m = -INFINITY;
     for (int64_t j = j0; j < end; j++) {
-        if (f->subtracted == LARGEST ||
+        if (f->subtracted == LARGEST || f->subtracted == OF_TILE ||
             (f->subtracted != CONSTANT && f->subtracted != RAW && j == 0))
             m = fmax(m, S[j]);
         if (f->subtracted == SMALLEST) m = fmin(m, S[j]);
@@ -317,6 +319,9 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
                 O[x] += weight * (w->turned || w->value_of ? value_at(p, w, b, h, i, j, x) : v[x]);
         }
         if (!f->m_kept) m = m_new;
+        if (f->subtracted != OF_TILE) continue;
+        l = (double)(float)l;  // alpha may be large
+        for (int64_t x = 0; x < p->d; x++) O[x] = (double)(float)O[x];
     }
     bool divided = f->divided == AT_END || f->divided == IN_LOOP_AND_AT_END;
     for (int64_t x = 0; x < p->d && divided; x++) O[x] = l > 0 || f->unguarded ? O[x] / l : 0;
@@ -355,6 +360,7 @@ static bool simulate_row(const struct problem* p, const struct forward_mistake* 
         if (makers > 1 || of_row.taken_head / heads != b) return true;
         of_row.taken_head %= heads;
     }
+    if (is_unknown(w->blocks, b, h, i, false)) return true;
     if (!is_within(p, &of_row, b, h) || key_head(p, &of_row, h) >= p->H / p->group) return true;
     score_row(p, &of_row, b, h, i, keys, S);
     *lse = sum_row(p, &of_row, b, h, i, keys, S, row);

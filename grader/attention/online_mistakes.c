@@ -189,10 +189,32 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
     return CAUSE_NONE;
 }
 
+// The maximum is that of the tile alone: alpha may be above 1, and then it overflows. It comes
+// before what gives infinities as well: a scale above 0 makes no largest score the smallest.
+static bool is_maximum_of_tile(const struct suspect* s, struct forward_mistake w) {
+    const struct problem* p = s->problem;
+    w.online.subtracted = OF_TILE;
+    for (w.tile = 128; w.tile >= 8; w.tile /= 2) {
+        if (w.tile >= p->N_k) continue;
+        w.online.tiles = ONCE_EACH;
+        w.flaw = NO_FLAW;
+        if (is_forward(s, &w)) return true;
+        // a last tile of which a row sees nothing leaves it an m of -infinity
+        w.flaw = MASKED_COUNT, w.masked = -INFINITY, w.block_k = w.tile;
+        for (w.block_q = 16; w.causal && w.block_q <= 128; w.block_q *= 2)
+            if (is_forward(s, &w)) return true;
+        w.online.tiles = BACKWARDS;
+        w.flaw = NO_FLAW;
+        if (is_forward(s, &w)) return true;
+    }
+    return false;
+}
+
 enum cause explain_online(const struct suspect* s, struct forward_mistake right) {
     static const int64_t tiles[] = {16, 32, 64, 128, 8, 1};
     const struct problem* p = s->problem;
-    enum cause cause = explain_arithmetic(s, right);
+    enum cause cause = is_maximum_of_tile(s, right) ? CAUSE_max_of_tile : CAUSE_NONE;
+    if (!cause) cause = explain_arithmetic(s, right);
     for (size_t n = 0; n < sizeof tiles / sizeof tiles[0] && !cause; n++)
         if (tiles[n] <= p->N_k) cause = explain_tile(s, right, tiles[n]);
     return cause;
