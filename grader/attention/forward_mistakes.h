@@ -93,8 +93,8 @@ struct forward_mistake {
         enum { ONCE_EACH, FIRST_AGAIN, LAST_AGAIN, FIRST_LOST, BACKWARDS } tiles;
         enum { ALL_KEYS, WITHOUT_FIRST, WITHOUT_LAST } keys;  // of each tile that are summed
         // by exp; CONSTANT is the first m, RAW the largest score before the scale, in base 2,
-        // OF_TILE the largest of the tile alone
-        enum { LARGEST, CONSTANT, FIRST_SCORE, SMALLEST, RAW, OF_TILE } subtracted;
+        // LARGEST_OF_TILE the largest of the tile alone
+        enum { LARGEST, CONSTANT, FIRST_SCORE, SMALLEST, RAW, LARGEST_OF_TILE } subtracted;
         enum { AT_END, NEVER, IN_LOOP, IN_LOOP_AND_AT_END } divided;
         bool unguarded;  // not asked: is a score -infinity, is l 0
     } online;

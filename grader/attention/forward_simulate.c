@@ -260,9 +260,9 @@ static double count_of(const struct forward_mistake* w, struct range keys, int64
 static double maximum_of(const struct forward_mistake* w, const double* S, int64_t j0, int64_t end,
                          double m) {
     const struct online* f = &w->online;
-    if (f->subtracted == OF_TILE) m = -INFINITY;
+    if (f->subtracted == LARGEST_OF_TILE) m = -INFINITY;
     for (int64_t j = j0; j < end; j++) {
-        if (f->subtracted == LARGEST || f->subtracted == OF_TILE ||
+        if (f->subtracted == LARGEST || f->subtracted == LARGEST_OF_TILE ||
             (f->subtracted != CONSTANT && f->subtracted != RAW && j == 0))
             m = fmax(m, S[j]);
         if (f->subtracted == SMALLEST) m = fmin(m, S[j]);
@@ -319,7 +319,7 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
                 O[x] += weight * (w->turned || w->value_of ? value_at(p, w, b, h, i, j, x) : v[x]);
         }
         if (!f->m_kept) m = m_new;
-        if (f->subtracted != OF_TILE) continue;
+        if (f->subtracted != LARGEST_OF_TILE) continue;
         l = (double)(float)l;  // alpha may be large
         for (int64_t x = 0; x < p->d; x++) O[x] = (double)(float)O[x];
     }

@@ -193,7 +193,7 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
 // before what gives infinities as well: a scale above 0 makes no largest score the smallest.
 static bool is_maximum_of_tile(const struct suspect* s, struct forward_mistake w) {
     const struct problem* p = s->problem;
-    w.online.subtracted = OF_TILE;
+    w.online.subtracted = LARGEST_OF_TILE;
     for (w.tile = 128; w.tile >= 8; w.tile /= 2) {
         if (w.tile >= p->N_k) continue;
         w.online.tiles = ONCE_EACH;
