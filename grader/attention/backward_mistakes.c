@@ -550,8 +550,8 @@ static bool is_only_unwritten(const struct tensor* t, struct budget budget) {
     return any;
 }
 
-// A mask's last block of keys is short, and tiles of it that do not exist are walked over, before any
-// other: (-inf) - (-inf) makes NaN of every row that has the block, and of no other.
+// A mask's last block of keys is short, and tiles of it that do not exist are walked over, before
+// any other: (-inf) - (-inf) makes NaN of every row that has the block, and of no other.
 static bool are_missing_tiles_walked(const struct problem* p, const struct tensor* t,
                                      struct budget budget) {
     enum { SMALLEST_TILE = 32 };
