@@ -44,6 +44,8 @@ struct forward_mistake {
         MASKED_IN_MAXIMUM,    // masked keys have no weight, but count for the maximum
         MASK_BY_COLUMN,       // the mask takes a key's number in its tile for the key
         MASK_BY_ROW,          // it takes a query's number in its tile for the query
+        MASK_OF_WARP_16,      // each warp, of 16 or 32 rows, takes the rows of the tile's first one
+        MASK_OF_WARP_32,
         SEEN_BY_PACKED_ROW,   // each row sees what a query of its packed number would, if loaded
     } flaw;
     double masked;

@@ -153,8 +153,13 @@ static struct range range_of(const struct problem* p, const struct forward_mista
         if (visible > round_up(end, w->block_k)) visible = round_up(end, w->block_k);
         break;
     case MASK_BY_COLUMN:
+    case MASK_OF_WARP_16:
+    case MASK_OF_WARP_32:
     case MASK_BY_ROW: {
         const int64_t full_end = seen_by(w, first_row) / w->block_k * w->block_k;
+        const int64_t rows = w->flaw == MASK_OF_WARP_16 ? 16 : 32, in_warp = (row - first) % rows;
+        if (w->flaw == MASK_OF_WARP_16 || w->flaw == MASK_OF_WARP_32)
+            visible = seen_by(w, (first + in_warp) / p->group);
         if (w->flaw == MASK_BY_ROW) visible = seen_by(w, i - first_row);
         if (w->flaw == MASK_BY_ROW && visible < full_end) visible = full_end;
         return (struct range){
