@@ -321,14 +321,12 @@ void forward_case_late_maximum(struct problem p) {
 }
 
 void forward_case_falling(struct problem p) {
-    forward_begin(&p, PACKED, ", one score 0, the first or the last, all others -300");
+    forward_begin(&p, PACKED,
+                  ", scores of 0, in every other row -300 but for the first and the last one");
     fill_integers(p.check, p.array[ARRAY_Q].tensor, 0, 0);
     fill_integers(p.check, p.array[ARRAY_K].tensor, 0, 0);
-    for (int64_t i = 0; i < p.N_q; i++) row_of(&p, ARRAY_Q, 0, 0, i)[i % 2] = 1;
-    for (int64_t j = 0; j < p.N_k; j++) {
-        row_of(&p, ARRAY_K, 0, 0, j)[0] = j == 0 ? 0 : -300 / p.scale;
-        row_of(&p, ARRAY_K, 0, 0, j)[1] = j == p.N_k - 1 ? 0 : -300 / p.scale;
-    }
+    for (int64_t i = 0; i < p.N_q; i++) row_of(&p, ARRAY_Q, 0, 0, i)[0] = (double)(i % 2);
+    for (int64_t j = 1; j < p.N_k - 1; j++) row_of(&p, ARRAY_K, 0, 0, j)[0] = -300 / p.scale;
     forward_run(&p, JUDGE_O);
 }
 
