@@ -38,7 +38,7 @@ enum mask_mistake {
 enum { HEAD_SHORT = 1, LIST_SHORT, BOTH_SHORT = 4, HEADS_PACKED = 8, SIZES_SWAPPED = 16 };
 
 // The first one that fits is named: so a last column that is short comes before a last active
-// block, and lists that end come before tiles.
+// block, lists that end come before tiles, and what is known in part comes last.
 static const struct {
     enum mask_mistake what;
     enum cause cause;
@@ -55,8 +55,6 @@ static const struct {
     {MASK_OF_FIRST, CAUSE_head_ignored, 0, 0},
     {MASK_OF_BATCH, CAUSE_batch_ignored, 0, 0},
     {MASK_OF_LAST_BATCH, CAUSE_batch_ignored, 0, 0},
-    {MASK_ROW_LISTS, CAUSE_list_begin, HEAD_SHORT, SIZES_SWAPPED},
-    {MASK_COLUMN_LISTS, CAUSE_list_begin, HEAD_SHORT, SIZES_SWAPPED},
     {MASK_ROW_LACKS_FIRST, CAUSE_block_lost, 0, 0},
     {MASK_COLUMN_LACKS_FIRST, CAUSE_block_lost, 0, 0},
     {MASK_SHORT_COLUMN, CAUSE_inner_tail, 0, 0},
@@ -72,6 +70,8 @@ static const struct {
     {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 192, 192},
     {MASK_FIRST_KEYS, CAUSE_mask_tile, 16, 64},
     {MASK_FIRST_ROWS, CAUSE_mask_tile, 16, 64},
+    {MASK_ROW_LISTS, CAUSE_list_begin, HEAD_SHORT, SIZES_SWAPPED},
+    {MASK_COLUMN_LISTS, CAUSE_list_begin, HEAD_SHORT, SIZES_SWAPPED},
 };
 enum { KINDS = sizeof mask_mistakes / sizeof mask_mistakes[0] };
 
