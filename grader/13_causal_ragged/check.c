@@ -127,6 +127,7 @@ static void hard_scores(struct check* c) {
     forward_case(with_scale(causal(c, 32, 32), -30), PACKED, "", JUDGE_O);
     forward_case(with_scale(all_keys(c, 16, 32), 0), PACKED, "", JUDGE_O);
     forward_case_small(all_keys(c, 16, 32));
+    forward_case_falling(all_keys(c, 16, 384));
 }
 
 static void again(struct check* c) {

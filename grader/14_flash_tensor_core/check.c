@@ -116,6 +116,7 @@ static void hard_scores(struct check* c) {
     forward_case_faint(all_keys(c, 64, 512));
     forward_case_rising(all_keys(c, 16, 384));
     forward_case_ones(all_keys(c, 64, 128));
+    forward_case_falling(all_keys(c, 64, 384));
 }
 
 static void again(struct check* c) {

@@ -37,7 +37,7 @@ static bool is_ruled_out(const struct suspect* s, const struct backward* w) {
                 bool wrong = false;
                 for (int64_t e = first; e < first + p->d; e++)
                     wrong |= !(fabs(t->got[e] - t->want[e]) <= s->budget.max);
-                if (!wrong) continue;
+                if (!wrong || is_unknown(w->blocks, b, h, n, a != ARRAY_dQ)) continue;
                 rows++;
                 if (!backward_row(p, w, a, b, h, n, row)) return false;
                 for (int64_t x = 0; x < p->d; x++)
@@ -187,12 +187,28 @@ const struct hypothesis backward_mistakes_in_mask[] = {
 
 // ---- blocks of S ---------------------------------------------------------------------------
 
+// Where it is not known what a mistake takes for active, it may leave anything.
+static void forget_unknown(const struct suspect* s, struct block_mask blocks, double* guess) {
+    const struct problem* p = s->problem;
+    enum which a = ARRAY_dQ;
+    while (p->array[a].tensor != s->tensor) a++;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h++)
+            for (int64_t n = 0; n < rows_of(p, a); n++) {
+                double* row = guess + place_in(p, a, b, h, n);
+                if (!is_unknown(blocks, b, h, n, a != ARRAY_dQ)) continue;
+                for (int64_t x = 0; x < p->d; x++) row[x] = ANYTHING;
+            }
+}
+
 static bool other_blocks(const struct suspect* s, const struct hypothesis* h, int variant,
                          double* guess) {
     struct backward w = backward_right(s->problem);
     (void)variant;
     w.blocks = *(const struct block_mask*)h->like;
-    return backward_guess(s, &w, guess);
+    if (!backward_guess(s, &w, guess)) return false;
+    forget_unknown(s, w.blocks, guess);
+    return true;
 }
 
 static enum cause explain_blocks(const struct suspect* s) {
@@ -536,6 +552,29 @@ static bool is_only_unwritten(const struct tensor* t, struct budget budget) {
     return any;
 }
 
+// A mask's last block of keys is short, and tiles of it that do not exist are walked over, before
+// any other: (-inf) - (-inf) makes NaN of every row that has the block, and of no other.
+static bool are_missing_tiles_walked(const struct problem* p, const struct tensor* t,
+                                     struct budget budget) {
+    enum { SMALLEST_TILE = 32 };
+    const struct block_mask blocks = blocks_of(p);
+    const enum which a = t == p->array[ARRAY_O].tensor ? ARRAY_O : ARRAY_LSE;
+    const int64_t rest = p->N_k % MASK_BLOCK;
+    bool any = false;
+    if (!p->mask || rest == 0 || rest > MASK_BLOCK - SMALLEST_TILE) return false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t first = place_in(p, a, b, h, i);
+        const bool walked = is_active(blocks, b, h, i, p->N_k - 1);
+        for (int64_t e = first; e < first + width_of(p, a); e++) {
+            const bool right =
+                t->got[e] == t->want[e] || fabs(t->got[e] - t->want[e]) <= budget.max;
+            if (walked ? !isnan(t->got[e]) || !check_was_written(t, e) : !right) return false;
+        }
+        any |= walked;
+    }
+    return any;
+}
+
 enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
                                        struct budget budget) {
     const struct problem* p = problem_of_case(c);
@@ -545,9 +584,11 @@ enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
     if (p->contract->backward)
         return on_tensor_cores ? backward_explain_products(c, t, budget)
                                : backward_explain(c, t, budget);
-    // No tile came, where there are several.
+    // No tile came, where there are several; to a block whose first row sees none, maybe.
     if (!p->mask && p->N_k > 16 && saw_nothing(p))
-        return t == p->array[ARRAY_O].tensor ? CAUSE_all_zero : CAUSE_tile_skipped;
+        return t == p->array[ARRAY_O].tensor && keys_seen(p, 0) > 0 ? CAUSE_all_zero
+                                                                    : CAUSE_tile_skipped;
     if (is_unseen_LSE_unwritten(p, t, budget)) return CAUSE_never_written;
+    if (are_missing_tiles_walked(p, t, budget)) return CAUSE_inner_tail;
     return on_tensor_cores ? fragment_explain(c, t, budget) : forward_explain(c, t, budget);
 }

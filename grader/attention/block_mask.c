@@ -1,6 +1,7 @@
 // block_mask.c: what known mistakes take for the mask of a problem.
 #include "attention/problem.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum mask_mistake {
@@ -29,10 +30,15 @@ enum mask_mistake {
     MASK_COLUMN_ENDS,
     MASK_LIST_ENDS,  // a row has so many active blocks at most; so a column
     MASK_COLUMN_LIST_ENDS,
+    MASK_ROW_LISTS,  // lists of rows are read from where none begins; so lists of columns
+    MASK_COLUMN_LISTS,
 };
 
+// Where a list is looked for: see begin_of().
+enum { HEAD_SHORT = 1, LIST_SHORT, BOTH_SHORT = 4, HEADS_PACKED = 8, SIZES_SWAPPED = 16 };
+
 // The first one that fits is named: so a last column that is short comes before a last active
-// block, and lists that end come before tiles.
+// block, lists that end come before tiles, and what is known in part comes last.
 static const struct {
     enum mask_mistake what;
     enum cause cause;
@@ -64,6 +70,8 @@ static const struct {
     {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 192, 192},
     {MASK_FIRST_KEYS, CAUSE_mask_tile, 16, 64},
     {MASK_FIRST_ROWS, CAUSE_mask_tile, 16, 64},
+    {MASK_ROW_LISTS, CAUSE_list_begin, HEAD_SHORT, SIZES_SWAPPED},
+    {MASK_COLUMN_LISTS, CAUSE_list_begin, HEAD_SHORT, SIZES_SWAPPED},
 };
 enum { KINDS = sizeof mask_mistakes / sizeof mask_mistakes[0] };
 
@@ -98,6 +106,78 @@ static int64_t before(const double* head, struct block_mask m, int64_t I, int64_
     for (int64_t n = 0; n < (along_row ? J : I); n++)
         count += head[along_row ? I * m.T_k + n : n * m.T_k + J] != 0;
     return count;
+}
+
+// Where a mistake looks for list n of a head, among lists (heads, lists, 1 + entries).
+static int64_t begin_of(int64_t way, int64_t head, int64_t n, int64_t lists, int64_t entries) {
+    switch (way) {
+    case HEAD_SHORT:  // the lists of the heads before have no lengths
+        return head * lists * entries + n * (1 + entries);
+    case LIST_SHORT:  // the lists before of the same head
+        return head * lists * (1 + entries) + n * entries;
+    case BOTH_SHORT:
+        return (head * lists + n) * entries;
+    case HEADS_PACKED:  // a head has one list
+        return (head + n) * (1 + entries);
+    default:  // SIZES_SWAPPED: the lists are those of the other side
+        return (head * entries + n) * (1 + lists);
+    }
+}
+
+// What the lists hold, UNKNOWN where nobody has written, in the order of the mask.
+enum { UNKNOWN = -1 };
+static int64_t* lists_of(const struct problem* p, struct block_mask m, bool of_rows) {
+    const int64_t lists = of_rows ? m.T_q : m.T_k, entries = of_rows ? m.T_k : m.T_q;
+    int64_t* all = check_allocate(p->check, p->B * m.H * lists * (1 + entries), sizeof *all);
+    for (int64_t n = 0; n < p->B * m.H * lists; n++) {
+        const double* head = m.value + n / lists * lists * entries;
+        int64_t* list = all + n * (1 + entries);
+        for (int64_t e = 0; e <= entries; e++) list[e] = e ? UNKNOWN : 0;
+        for (int64_t e = 0; e < entries; e++)
+            if (head[of_rows ? n % lists * m.T_k + e : e * m.T_k + n % lists] != 0)
+                list[++list[0]] = e;
+    }
+    return all;
+}
+
+// Which of its blocks does a kernel walk over that looks for list n of a head there? False if it
+// reads what nobody has written, or no mask says what it does.
+static bool read_list(const int64_t* list, int64_t left, int64_t entries, bool* active) {
+    for (int64_t e = 0; e < entries; e++) active[e] = false;
+    if (left <= 0 || list[0] == UNKNOWN || list[0] > entries || list[0] >= left) return false;
+    for (int64_t e = 1; e <= list[0]; e++) {
+        if (list[e] == UNKNOWN || list[e] >= entries || active[list[e]]) return false;
+        active[list[e]] = true;
+    }
+    return true;
+}
+
+// The mask that a kernel sees which reads all lists from wrong places.
+static void read_lists(const struct problem* p, struct block_mask m, bool of_rows, int64_t way,
+                       double* value) {
+    const int64_t lists = of_rows ? m.T_q : m.T_k, entries = of_rows ? m.T_k : m.T_q;
+    const int64_t count = p->B * m.H * lists, end = count * (1 + entries);
+    int64_t* all = lists_of(p, m, of_rows);
+    bool* active = check_allocate(p->check, entries, sizeof *active);
+    for (int64_t n = 0; n < count; n++) {
+        const int64_t at = begin_of(way, n / lists, n % lists, lists, entries);
+        const bool known = read_list(all + (at < end ? at : 0), end - at, entries, active);
+        double* head = value + n / lists * lists * entries;
+        for (int64_t e = 0; e < entries; e++)
+            head[of_rows ? n % lists * m.T_k + e : e * m.T_k + n % lists] =
+                known ? (double)active[e] : NAN;
+    }
+    free(active);
+    free(all);
+}
+
+bool is_unknown(struct block_mask m, int64_t b, int64_t h, int64_t i, bool is_key) {
+    const double* head = m.value + (b * m.H + h) * m.T_q * m.T_k;
+    if (!m.in_part) return false;
+    for (int64_t n = 0; n < (is_key ? m.T_q : m.T_k); n++)
+        if (isnan(head[is_key ? n * m.T_k + i / MASK_BLOCK : i / MASK_BLOCK * m.T_k + n]))
+            return true;
+    return false;
 }
 
 // True if the mistake takes block (I, J) for active.
@@ -154,6 +234,8 @@ static bool mistaken_block(const struct problem* p, struct block_mask m, enum ma
     case MASK_ROWS_BY_TILE:
     case MASK_FIRST_KEYS:
     case MASK_FIRST_ROWS:
+    case MASK_ROW_LISTS:
+    case MASK_COLUMN_LISTS:
         break;
     }
     return right;
@@ -173,6 +255,10 @@ bool mistake_mask(const struct problem* p, int n, struct block_mask* m, enum cau
             for (int64_t I = 0; I < m->T_q; I++)
                 for (int64_t J = 0; J < m->T_k; J++)
                     *value++ = mistaken_block(p, right, what, size, b, h, I, J);
+    if (what == MASK_ROW_LISTS || what == MASK_COLUMN_LISTS) {
+        read_lists(p, right, what == MASK_ROW_LISTS, size, (double*)(uintptr_t)m->value);
+        m->in_part = true;
+    }
     if (what == MASK_KEYS_BY_TILE) m->k = size;
     if (what == MASK_ROWS_BY_TILE) m->q = size;
     if (what == MASK_FIRST_KEYS) m->first_k = size;

@@ -13,6 +13,7 @@ struct block_mask {
     int64_t H, T_q, T_k;
     int64_t q, k;              // MASK_BLOCK, except in a mistake
     int64_t first_q, first_k;  // if not 0, a mistake: of a block so many rows, or columns, count
+    bool in_part;              // a mistake: rows or columns whose values are NaN are not known
 };
 
 static inline struct block_mask block_mask_of(const struct tensor* mask, int64_t H, int64_t N_q,
@@ -31,6 +32,9 @@ static inline bool is_active(struct block_mask m, int64_t b, int64_t h, int64_t 
     if ((m.first_q && i % m.q >= m.first_q) || (m.first_k && j % m.k >= m.first_k)) return false;
     return I < m.T_q && J < m.T_k && m.value[((b * m.H + h) * m.T_q + I) * m.T_k + J] != 0;
 }
+
+// Is it not known which blocks the mistake takes for active: of query i, or of key i?
+bool is_unknown(struct block_mask m, int64_t b, int64_t h, int64_t i, bool is_key);
 
 // *m is what the n-th known mistake takes for the mask of the problem, *cause its cause;
 // free_mask() frees it. False if there are no more mistakes, or the problem has no mask.

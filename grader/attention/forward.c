@@ -334,6 +334,16 @@ void forward_case_late_maximum(struct problem p) {
     forward_run(&p, JUDGE_O);
 }
 
+void forward_case_falling(struct problem p) {
+    forward_begin(&p, PACKED,
+                  ", scores of 0, in every other row -300 but for the first and the last one");
+    fill_integers(p.check, p.array[ARRAY_Q].tensor, 0, 0);
+    fill_integers(p.check, p.array[ARRAY_K].tensor, 0, 0);
+    for (int64_t i = 0; i < p.N_q; i++) row_of(&p, ARRAY_Q, 0, 0, i)[0] = (double)(i % 2);
+    for (int64_t j = 1; j < p.N_k - 1; j++) row_of(&p, ARRAY_K, 0, 0, j)[0] = -300 / p.scale;
+    forward_run(&p, JUDGE_O);
+}
+
 static double only_the_last(const struct problem* p, int64_t j) {
     return j == p->N_k - 1 ? 0 : -1000;
 }

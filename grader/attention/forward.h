@@ -125,6 +125,11 @@ void forward_case_many_above(struct problem p, double level, double value);
 // rows all scores are 0. What exp is relative to has to be the maximum of its own tile, too.
 void forward_case_late_maximum(struct problem p);
 
+// One batch and head. In every other row the first and the last key have all the weight: whichever
+// way they are walked, the tiles between have maxima far below m. In the other rows all keys have
+// the same. N_k is more than two tiles.
+void forward_case_falling(struct problem p);
+
 // The last key has all the weight, and the score 0: l is 1 and LSE is 0, exactly.
 void forward_case_one_weighs(struct problem p);
 

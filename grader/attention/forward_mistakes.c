@@ -104,6 +104,8 @@ static enum cause explain_tiles(const struct suspect* s, int64_t block_q, int64_
         {CAUSE_mask_value, MASKED_COUNT, -1e30},
         {CAUSE_mask_value, MASKED_COUNT_TO_N_K, -1e30},
         {CAUSE_place_in_tile, MASK_BY_ROW, -INFINITY},
+        {CAUSE_place_in_tile, MASK_OF_WARP_16, -INFINITY},
+        {CAUSE_place_in_tile, MASK_OF_WARP_32, -INFINITY},
         {CAUSE_mask_off_by_one, ONE_KEY_MORE, 0},
         {CAUSE_tile_twice, PARTS_OVERLAP, 0},
         {CAUSE_packed_row, SEEN_BY_PACKED_ROW, 0},

@@ -45,7 +45,9 @@ struct forward_mistake {
         MASKED_IN_MAXIMUM,    // masked keys have no weight, but count for the maximum
         MASK_BY_COLUMN,       // the mask takes a key's number in its tile for the key
         MASK_BY_ROW,          // it takes a query's number in its tile for the query
-        SEEN_BY_PACKED_ROW,   // each row sees what a query of its packed number would, if loaded
+        MASK_OF_WARP_16,      // each warp, of 16 or 32 rows, takes the rows of the tile's first one
+        MASK_OF_WARP_32,
+        SEEN_BY_PACKED_ROW,  // each row sees what a query of its packed number would, if loaded
     } flaw;
     double masked;
 
@@ -91,10 +93,11 @@ struct forward_mistake {
         bool P_before;                // P is relative to the maximum before the tile
         bool alpha_raw;               // alpha is of scores before the scale
         bool l_late;                  // l gets the sum of a tile in the next one
-        enum { ONCE_EACH, FIRST_AGAIN, LAST_AGAIN, FIRST_LOST } tiles;
+        enum { ONCE_EACH, FIRST_AGAIN, LAST_AGAIN, FIRST_LOST, BACKWARDS } tiles;
         enum { ALL_KEYS, WITHOUT_FIRST, WITHOUT_LAST } keys;  // of each tile that are summed
-        // by exp; CONSTANT is the first m, RAW the largest score before the scale, in base 2
-        enum { LARGEST, CONSTANT, FIRST_SCORE, SMALLEST, RAW } subtracted;
+        // by exp; CONSTANT is the first m, RAW the largest score before the scale, in base 2,
+        // LARGEST_OF_TILE the largest of the tile alone
+        enum { LARGEST, CONSTANT, FIRST_SCORE, SMALLEST, RAW, LARGEST_OF_TILE } subtracted;
         enum { AT_END, NEVER, IN_LOOP, IN_LOOP_AND_AT_END } divided;
         bool unguarded;  // not asked: is a score -infinity, is l 0
     } online;

@@ -158,8 +158,13 @@ static struct range range_of(const struct problem* p, const struct forward_mista
         if (visible > round_up(end, w->block_k)) visible = round_up(end, w->block_k);
         break;
     case MASK_BY_COLUMN:
+    case MASK_OF_WARP_16:
+    case MASK_OF_WARP_32:
     case MASK_BY_ROW: {
         const int64_t full_end = seen_by(w, first_row) / w->block_k * w->block_k;
+        const int64_t rows = w->flaw == MASK_OF_WARP_16 ? 16 : 32, in_warp = (row - first) % rows;
+        if (w->flaw == MASK_OF_WARP_16 || w->flaw == MASK_OF_WARP_32)
+            visible = seen_by(w, (first + in_warp) / p->group);
         if (w->flaw == MASK_BY_ROW) visible = seen_by(w, i - first_row);
         if (w->flaw == MASK_BY_ROW && visible < full_end) visible = full_end;
         return (struct range){
@@ -250,6 +255,7 @@ static double weight_of(const struct online* f, double S, double m) {
 static int64_t tile_of(const struct online* f, int64_t n, int64_t tiles) {
     if (f->tiles == FIRST_AGAIN) return n > 0 ? n - 1 : 0;
     if (f->tiles == LAST_AGAIN) return n < tiles ? n : tiles - 1;
+    if (f->tiles == BACKWARDS) return tiles - 1 - n;
     return n;
 }
 
@@ -264,8 +270,9 @@ static double count_of(const struct forward_mistake* w, struct range keys, int64
 static double maximum_of(const struct forward_mistake* w, const double* S, int64_t j0, int64_t end,
                          double m) {
     const struct online* f = &w->online;
+    if (f->subtracted == LARGEST_OF_TILE) m = -INFINITY;
     for (int64_t j = j0; j < end; j++) {
-        if (f->subtracted == LARGEST ||
+        if (f->subtracted == LARGEST || f->subtracted == LARGEST_OF_TILE ||
             (f->subtracted != CONSTANT && f->subtracted != RAW && j == 0))
             m = fmax(m, S[j]);
         if (f->subtracted == SMALLEST) m = fmin(m, S[j]);
@@ -322,6 +329,9 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
                 O[x] += weight * (w->turned || w->value_of ? value_at(p, w, b, h, i, j, x) : v[x]);
         }
         if (!f->m_kept) m = m_new;
+        if (f->subtracted != LARGEST_OF_TILE) continue;
+        l = (double)(float)l;  // alpha may be large
+        for (int64_t x = 0; x < p->d; x++) O[x] = (double)(float)O[x];
     }
     bool divided = f->divided == AT_END || f->divided == IN_LOOP_AND_AT_END;
     for (int64_t x = 0; x < p->d && divided; x++) O[x] = l > 0 || f->unguarded ? O[x] / l : 0;
@@ -360,6 +370,7 @@ static bool simulate_row(const struct problem* p, const struct forward_mistake* 
         if (makers > 1 || of_row.taken_head / heads != b) return true;
         of_row.taken_head %= heads;
     }
+    if (is_unknown(w->blocks, b, h, i, false)) return true;
     if (!is_within(p, &of_row, b, h) || key_head(p, &of_row, h) >= p->H / p->group) return true;
     score_row(p, &of_row, b, h, i, keys, S);
     *lse = sum_row(p, &of_row, b, h, i, keys, S, row);

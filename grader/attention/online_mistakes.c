@@ -189,13 +189,45 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
     return CAUSE_NONE;
 }
 
+// Where O has no number, too many mistakes fit.
+static bool has_numbers(const struct tensor* t) {
+    int64_t numbers = 0;
+    for (int64_t e = 0; e < t->count; e++) numbers += !t->untouched[e] && isfinite(t->got[e]);
+    return 8 * numbers > t->count;
+}
+
+// The maximum is that of the tile alone: alpha may be above 1, and then it overflows.
+static bool is_maximum_of_tile(const struct suspect* s, struct forward_mistake w) {
+    const struct problem* p = s->problem;
+    if (is_O(s) && !has_numbers(s->tensor)) return false;
+    w.online.subtracted = LARGEST_OF_TILE;
+    for (w.tile = 128; w.tile >= 8; w.tile /= 2) {
+        if (w.tile >= p->N_k) continue;
+        // a last tile of which a row sees nothing leaves it an m of -infinity
+        w.flaw = MASKED_COUNT, w.masked = -INFINITY, w.block_k = w.tile;
+        for (w.block_q = 16; w.causal && w.block_q <= 128; w.block_q *= 2)
+            if (is_forward(s, &w)) return true;
+        w.flaw = NO_FLAW;
+        for (int n = 0; n < 4; n++) {
+            w.online.tiles = n % 2 ? BACKWARDS : ONCE_EACH;
+            w.online.unguarded = n < 2;  // 1 / l of an l that is NaN is NaN, or it is not asked for
+            if (is_forward(s, &w)) return true;
+        }
+        w.online.tiles = ONCE_EACH;
+    }
+    return false;
+}
+
 enum cause explain_online(const struct suspect* s, struct forward_mistake right) {
     static const int64_t tiles[] = {16, 32, 64, 128, 8, 1};
     const struct problem* p = s->problem;
     enum cause cause = explain_arithmetic(s, right);
+    // A scale above 0 makes no largest score the smallest.
+    if (cause == CAUSE_max_unscaled && p->scale > 0 && is_maximum_of_tile(s, right))
+        return CAUSE_max_of_tile;
     for (size_t n = 0; n < sizeof tiles / sizeof tiles[0] && !cause; n++)
         if (tiles[n] <= p->N_k) cause = explain_tile(s, right, tiles[n]);
-    return cause;
+    return !cause && is_maximum_of_tile(s, right) ? CAUSE_max_of_tile : cause;
 }
 
 enum cause explain_square(const struct suspect* s, struct forward_mistake w) {

@@ -94,6 +94,9 @@
     CAUSE(bits_compared, "negative floats are compared as integers: of their bits the larger are " \
                          "the smaller number")                                                     \
     CAUSE(max_stale, "the running maximum is not kept for the next tile: m = m_new is missing")    \
+    CAUSE(max_of_tile,                                                                             \
+          "the new maximum is that of the tile alone: it is the larger of that and m, or alpha "   \
+          "overflows")                                                                             \
     CAUSE(max_before,                                                                              \
           "P is relative to the maximum from before the tile: it takes m_new, as alpha does")      \
     CAUSE(empty_state,                                                                             \
@@ -171,6 +174,8 @@
          "blocks that the mask leaves out are loaded, or asked about score by score")              \
     CAUSE(place_in_list, "the place of a block in its list is taken for the block's number: look " \
                          "the number up")                                                          \
+    CAUSE(list_begin, "a list is read from where none begins: each is a length, and room for as "  \
+                      "many blocks as its row or column has")                                      \
     CAUSE(mask_tile,                                                                               \
           "a list is of 128 queries and names blocks of 128 keys, whatever size a tile has")       \
     CAUSE(window_ignored, "keys count that lie outside of the window")                             \

@@ -54,8 +54,8 @@ if [ -z "$CAUSE" ] && [ "$score" = 0 ] && left=$(gaps <"$mine") &&
     begin=$(grep -n 'your code goes here' "$mine" | head -n 1 | cut -d: -f1)
     cause=-
 fi
-cause=${CAUSE:-$cause}
-grep -qx "### $cause" "$hints" || cause=
+cause=${CAUSE:-$cause} unknown=
+grep -qx "### $cause" "$hints" || unknown=${cause#-} cause=
 count=build/hints/$lesson.${cause:-general}
 level=$(($(cat "$count" 2>/dev/null || echo 0) + 1))
 # Of graded homework the student edition has two levels.
@@ -101,6 +101,7 @@ wrap() {
 title=$(sed -n "s/^## $level *//p" "$hints")
 echo "Hint $level of $last_level (${title:-hint})${cause:+, for: $cause}"
 [ -n "$CAUSE" ] || [ -z "$graded" ] || echo "It follows from your last $followed, $graded."
+[ -z "$unknown" ] || echo "It is the lesson's own: there is none for $unknown."
 [ -z "$begin" ] || echo "Nothing is written yet: the first gap is line $begin of $mine."
 echo
 show "$level" "$cause" | wrap

@@ -1,6 +1,7 @@
 // text.c: the result as a student reads it. See result.h.
 #include <ctype.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,13 +156,17 @@ static bool was_said(const struct result* r, int index, const char* line, size_t
     return false;
 }
 
-// The message of an item. What to look at next is told once, though several findings lead there.
+// The message of an item. What to look at next is told once, though several findings lead there;
+// the lines that go on with it are indented further.
 static void print_message(const struct result* r, int index) {
     const char* message = r->item[index].message;
+    size_t dropped = SIZE_MAX;  // the indent of what was not told
     for (const char* p = message; *p;) {
-        size_t n = strcspn(p, "\n");
-        bool next = strncmp(p + strspn(p, " "), "next: ", 6) == 0;
-        if (!next || !(has_line(message, p, p, n) || was_said(r, index, p, n))) print_line(p, n);
+        size_t n = strcspn(p, "\n"), indent = strspn(p, " ");
+        bool next = strncmp(p + indent, "next: ", 6) == 0;
+        if (next || indent <= dropped) dropped = SIZE_MAX;
+        if (next && (has_line(message, p, p, n) || was_said(r, index, p, n))) dropped = indent;
+        if (dropped == SIZE_MAX) print_line(p, n);
         p += n + (p[n] == '\n');
     }
 }

@@ -145,6 +145,46 @@ static void advise(char** log) {
     *log = text;
 }
 
+// Has the line one of these words?
+static bool has_one_of(const char* line, size_t n, const char* const words[2]) {
+    return memmem(line, n, words[0], strlen(words[0])) ||
+           memmem(line, n, words[1], strlen(words[1]));
+}
+
+// Has the log the same line somewhere before this one?
+static bool is_said_before(const char* log, const char* line, size_t n) {
+    for (const char* p = log; p < line; p += strcspn(p, "\n") + 1)
+        if (strncmp(p, line, n) == 0) return true;
+    return false;
+}
+
+// The compiler says of each kernel that a template makes what is wrong with the template: once is
+// enough. A message begins with its context, and ends where another one begins.
+static void say_once(char** log) {
+    static const char* const of_message[2] = {": warning: ", "error: "};
+    static const char* const of_context[2] = {": In ", "   required from "};
+    char *text = NULL, *context = *log;
+    size_t size = 0;
+    bool drops = false;
+    FILE* to = open_memstream(&text, &size);
+    for (char *p = *log, *next; to && *p; p = next) {
+        const size_t n = strcspn(p, "\n");
+        next = p + n + (p[n] == '\n');
+        const bool begins = has_one_of(p, n, of_message);
+        if (begins) drops = is_said_before(*log, p, (size_t)(next - p));
+        if (!begins && has_one_of(p, n, of_context)) {
+            drops = false;
+            continue;  // with the message that it belongs to
+        }
+        if (!drops) fwrite(context, 1, (size_t)(next - context), to);
+        context = next;
+    }
+    if (to) fputs(context, to);
+    if (!to || fclose(to) != 0) return;
+    free(*log);
+    *log = text;
+}
+
 #define STATUS(name) "%s=%d", #name, name
 // control: the contract whose smallest file is compiled in the place of the submission; or "".
 static struct wall_result run_script(const struct build_request* q, const char* work,
@@ -245,6 +285,7 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     b->log = r.output ? r.output : strdup("");
     if (b->log) name_parts(b->log);
     if (b->log) advise(&b->log);
+    if (b->log) say_once(&b->log);
     bool ended = r.end == WALL_EXITED;
     if (r.end == WALL_TIMEOUT)
         return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %.0f s of CPU time",

@@ -155,6 +155,13 @@ static void add_async(const struct located_finding* r) {
     add_agent(f, f->deed, f->thread, &r->line);
 }
 
+// Is the array several tiles, as of a ring of buffers? Its elements have three indices then.
+static bool has_buffers(const struct finding* f) {
+    int indices = 0;
+    for (const char* p = f->what; *p; p++) indices += *p == '[';
+    return indices >= 3;
+}
+
 static const char* advice(const struct finding* f) {
     switch (f->kind) {
     case FOUND_ASYNC:
@@ -165,6 +172,9 @@ static const char* advice(const struct finding* f) {
                    "used for\n        anything else: also where the loop that waits has no round";
         if (cudev_race_of_writes(f))
             return "which of the two should write it? look at the index that they compute";
+        if (f->block == f->other_block && has_buffers(f))
+            return "is a __syncthreads() missing between the two? (in a loop: also before the next "
+                   "round) Or is another\n        buffer of the array meant in one of them?";
         return f->block != f->other_block
                    ? "blocks run in any order: use an atomic, or a kernel of its own for the "
                      "second access; if a ticket\n        is drawn between the two, a "
