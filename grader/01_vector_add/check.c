@@ -56,7 +56,7 @@ static void put_special(struct check* c, struct vectors v) {
     static const double special[][2] = {
         {FLT_MAX, FLT_MAX},     {-FLT_MAX, -FLT_MAX}, {0x1p-149, 0x1p-149}, {0x1p-126, -0x1p-127},
         {INFINITY, -1.0},       {NAN, 1.0},           {FLT_MAX, -FLT_MAX},  {1.0, 0x1p-24},
-        {-INFINITY, -INFINITY}, {-0.0, -0.0},
+        {-INFINITY, -INFINITY}, {-0.0, -0.0},         {0.0, -0.0},          {-0.0, 0.0},
     };
     enum { SPECIAL = sizeof special / sizeof special[0] };
     for (int i = 0; i < 4 * SPECIAL; i++) {
@@ -66,7 +66,7 @@ static void put_special(struct check* c, struct vectors v) {
     }
 }
 
-// -0 is equal to 0, and not the same: the sum of two -0 is -0.
+// -0 is equal to 0, and not the same: the sum of two -0 is -0, that of 0 and -0 is 0.
 static void compare_zeros(struct check* c, const struct tensor* sum) {
     for (int64_t i = 0; i < sum->count; i++)
         if (sum->want[i] == 0 && signbit(sum->want[i]) != signbit(sum->got[i]))

@@ -14,6 +14,7 @@
 #include "wall/arena.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { ROWS = 8, COLS = 1024 };
 
@@ -137,6 +138,14 @@ static void negative(struct check* c) {
     run(c, &b);
 }
 
+// A NaN has a sign and 22 bits of its own; a GPU makes the second of these.
+static double some_nan(int64_t which) {
+    static const uint32_t bits[] = {0x7fc00000, 0x7fffffff, 0xffc12345};
+    float f;
+    memcpy(&f, &bits[which % 3], sizeof f);
+    return f;
+}
+
 // A row of nothing but NaN, or of one, has no number for a maximum.
 static void nothing_but_nan(struct check* c) {
     const int64_t cols[] = {COLS, 1};
@@ -145,13 +154,13 @@ static void nothing_but_nan(struct check* c) {
         batch_begin(&b, "rows of NaN");
         fill_rows(c, &b);
         for (int64_t row = 0; row < ROWS; row += 3)
-            for (int64_t j = 0; j < b.cols; j++) batch_row(&b, row)[j] = NAN;
+            for (int64_t j = 0; j < b.cols; j++) batch_row(&b, row)[j] = some_nan(row / 3);
         run(c, &b);
     }
 }
 
-// All other rows must not know of it. In row 6 the numbers come first, the largest among them. In
-// row 7 there is none.
+// All other rows must not know of it. In row 6 the numbers come first, the largest among them; then
+// a thread that has that one meets a NaN, or one of each kind. In row 7 there is none.
 static void not_finite(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, COLS);
     batch_begin(&b, "infinities and NaN");
@@ -162,7 +171,7 @@ static void not_finite(struct check* c) {
     batch_row(&b, 4)[check_pick(c, 0, COLS / 2)] = INFINITY;
     batch_row(&b, 4)[check_pick(c, COLS / 2 + 1, COLS - 2)] = -INFINITY;
     batch_row(&b, 5)[COLS - 1] = INFINITY;
-    for (int64_t j = COLS / 2; j < COLS; j++) batch_row(&b, 6)[j] = NAN;
+    for (int64_t j = COLS / 2; j < COLS; j++) batch_row(&b, 6)[j] = some_nan(j < 3 * COLS / 4);
     batch_row(&b, 6)[check_pick(c, 0, COLS / 2 - 1)] = 10.0;
     run(c, &b);
     nothing_but_nan(c);
@@ -233,6 +242,7 @@ static void three_calls(struct check* c) {
         judge(c, &b);
     }
     batch_grows(c, &contract, 2 * ROWS, 8 * COLS, (struct batch_call){fill_rows, judge});
+    batch_shared_again(c, &contract, 48 * COLS, (struct batch_call){fill_rows, judge});
 }
 
 static void arguments(struct check* c) {

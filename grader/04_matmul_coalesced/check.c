@@ -56,6 +56,9 @@ static void asked_blocks(struct check* c) {
     if (check_blocks(c) != blocks)
         check_fail(c, CAUSE_blocks_ignored, "%lld blocks were launched, %lld were asked for",
                    (long long)check_blocks(c), (long long)blocks);
+    if (check_launches(c) != 1)
+        check_fail(c, CAUSE_blocks_ignored, "the blocks are those of %lld launches, not of one",
+                   (long long)check_launches(c));
 }
 
 static void stride(struct check* c, int64_t M, int64_t N, int64_t K, int64_t blocks) {

@@ -226,19 +226,25 @@ static void four_at_a_time(struct check* c) {
 // by single floats, and 12 / 64 or less by float4 (README). The budget allows these wavefronts, and
 // a step or two ahead that nobody needs. Conflicts are the next item's. Lanes that share what they
 // load take fewer wavefronts, however few sums they have: so the numbers count, too, 16 / 64.
-static void judge_sharing(struct check* c, const struct arena_traffic* t) {
+static void judge_sharing(struct check* c, const struct arena_traffic* t, double products) {
     double useful = (double)(t->shared_load_wavefronts - t->shared_load_conflicts);
     check_at_most(c, CAUSE_too_much_shared, "shared-memory wavefronts for 32 multiplications",
-                  useful * 32 / M_N_K, 0.2);
+                  useful * 32 / products, 0.2);
     check_at_most(c, CAUSE_too_much_shared, "numbers that a lane loads for each multiplication",
-                  (double)t->shared_load_bytes / sizeof(float) / M_N_K, 0.3);
+                  (double)t->shared_load_bytes / sizeof(float) / products, 0.3);
 }
 
-// Of sizes that are no whole tiles: the tiles that cover them cost what whole ones do.
+// Of sizes that are no whole tiles, and of odd ones, for which a launcher may have another kernel:
+// the tiles that cover them cost what whole ones do.
 static void registers_share(struct check* c) {
-    judge_sharing(c, traffic(c));
-    judge_sharing(c, traffic_of(c, WHOLE - 4 * check_pick(c, 1, 7), WHOLE - 4 * check_pick(c, 1, 7),
-                                2 * WHOLE_K - 4 * check_pick(c, 1, 3)));
+    enum { TILE = 128 };
+    const int64_t odd = TILE - 2 * check_pick(c, 0, 3) - 1;
+    judge_sharing(c, traffic(c), M_N_K);
+    judge_sharing(c,
+                  traffic_of(c, WHOLE - 4 * check_pick(c, 1, 7), WHOLE - 4 * check_pick(c, 1, 7),
+                             2 * WHOLE_K - 4 * check_pick(c, 1, 3)),
+                  M_N_K);
+    judge_sharing(c, traffic_of(c, odd, odd, WHOLE_K - 1), (double)TILE * TILE * WHOLE_K);
 }
 
 static void no_conflicts(struct check* c) {

@@ -241,6 +241,15 @@ static void far_from_zero(struct check* c) {
         }
         run(c, &b);
     }
+    // The smallest float is a score as well, and times log2(e) it is none any more.
+    struct batch b = batch_of(c, &contract, ROWS, COLS);
+    batch_begin(&b, "all equal, near 1, the smallest float or a little more");
+    for (int64_t row = 0; row < ROWS; row++) {
+        static const double sizes[][2] = {{-9e-38, -1e-38}, {1, 1}, {0.5, 0.65}, {0.75, 1}};
+        const double x = -FLT_MAX * check_uniform(c, sizes[row % 4][0], sizes[row % 4][1]);
+        batch_fill_row(&b, row, x, x);
+    }
+    run(c, &b);
 }
 
 static void masked(struct check* c) {

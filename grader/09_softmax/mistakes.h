@@ -4,6 +4,7 @@
 
 #include "rows/mistakes.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 // m = max_j x_j,  l = sum_j exp(x_j - m),  y_j = exp(x_j - m) / l         (README eq. 1 to 3)
@@ -137,6 +138,21 @@ static bool is_divided_by_low(const struct batch* b) {
     return divided > 0;
 }
 
+// Scores whose product with log2(e) is no float, where it is multiplied before it is subtracted.
+static bool is_product_too_large(const struct batch* b) {
+    bool right = false, lost = false;
+    for (int64_t row = 0; row < b->rows; row++) {
+        const double m = row_max(batch_row(b, row), b->cols);
+        if (row_right(b, row)) {
+            right |= m < -1e38;
+            continue;
+        }
+        if (!row_lost(b, row) || !(fabs(m) * 1.4427 > FLT_MAX)) return false;
+        lost |= m > -FLT_MAX;
+    }
+    return right && lost;
+}
+
 // Rows that are lost: where exp leaves its range. An infinite exp times 1 / l is NaN: where all is
 // 0, it was l that was 0.
 static enum cause from_lost(const struct batch* b) {
@@ -213,7 +229,7 @@ static bool are_counted_again(const struct batch* b) {
 // met NaN.
 static enum cause from_ratio(const struct batch* b) {
     bool small = true, same = true, less = true, zeros = true, undivided = true, next = true,
-         lost = false;
+         lost = false, divided = false;
     int64_t measured = 0;
     double first = 0;
     for (int64_t row = 0; row < b->rows; row++) {
@@ -231,8 +247,12 @@ static enum cause from_ratio(const struct batch* b) {
             high = fmax(high, got / want);
         }
         if (!(high - low <= 4 * relative_of(b) * high)) return CAUSE_NONE;
-        if (fabs(high - 1) <= relative_of(b)) continue;  // by luck nothing, or too little to tell
-        double l = row_sum_exp(x, b->cols, m), extra = l / high - l, many = extra * exp(m);
+        double l = row_sum_exp(x, b->cols, m);
+        if (fabs(high - 1) <= relative_of(b)) {  // by luck nothing, or too little to tell
+            divided |= l > 2;
+            continue;
+        }
+        double extra = l / high - l, many = extra * exp(m);
         double share = fmin(0.1, 0.01 + 4 * relative_of(b) * l / fabs(extra));
         if (measured++ == 0) first = extra;
         same &= extra > 0 && extra < 0.05 && near(extra, first, 2 * share);
@@ -248,7 +268,8 @@ static enum cause from_ratio(const struct batch* b) {
     if (lost) return CAUSE_NONE;
     if (same) return CAUSE_epsilon_added;
     if (small) return CAUSE_low_precision;
-    if (undivided) return CAUSE_not_divided;
+    // Right where scores are small: ln l is lost beside m.
+    if (undivided) return divided ? CAUSE_low_precision : CAUSE_not_divided;
     return less ? CAUSE_merge_lost : CAUSE_NONE;
 }
 
@@ -344,6 +365,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
 
     if (is_divided_by_low(b)) return CAUSE_sum_init;
     enum cause cause = from_unwritten(b);
+    if (!cause && is_product_too_large(b)) cause = CAUSE_overflow;
     if (!cause) cause = from_lost(b);
     if (!cause) cause = from_ratio(b);
     if (!cause) cause = from_parts(b);

@@ -188,6 +188,18 @@ static void long_tail(struct check* c) {
     compare_within(c, &b, ldexp((double)b.cols, -24));
 }
 
+// Whole sweeps of scores around 0, then all are 76 to 87 above these. Who rescales only beyond what
+// exp can hold adds exponentials of so much, and many of them are more than a float holds.
+static void rises_late(struct check* c) {
+    struct batch b = batch_of(c, &contract, 4, 12 * COLS);
+    batch_begin(&b, "the scores of all but the first sweeps are 76 to 87 above these");
+    for (int64_t row = 0; row < b.rows; row++)
+        for (int64_t j = 0; j < b.cols; j++)
+            batch_row(&b, row)[j] =
+                (j < 4 * COLS ? 0 : 77.0 + 3 * (double)row) + check_uniform(c, -0.9, 0.9);
+    run(c, &b);
+}
+
 static void rising_equal_large(struct check* c) {
     // several sweeps of any block, so that every thread has to rescale
     struct batch b = batch_of(c, &contract, 4, 8 * COLS);
@@ -251,6 +263,7 @@ static void rising_equal_large(struct check* c) {
     for (int64_t row = 0; row < b.rows; row++)
         batch_row(&b, row)[check_pick(c, 6 * COLS, 8 * COLS - 1)] = check_uniform(c, 120.0, 200.0);
     run(c, &b);
+    rises_late(c);
     long_tail(c);
     few_equal(c);
 }
@@ -270,6 +283,7 @@ static void three_calls(struct check* c) {
         compare(c, &b);
     }
     batch_grows(c, &contract, 2 * ROWS, 8 * COLS, (struct batch_call){fill, compare});
+    batch_shared_again(c, &contract, 48 * COLS, (struct batch_call){fill, compare});
 }
 
 static void arguments(struct check* c) {

@@ -289,8 +289,9 @@ bool check_error_left(const struct check* c);
 // next to a check_compare() of the same run.
 int64_t check_leaked(struct check* c);
 
-// The blocks of all kernels that this round's launcher launched.
+// The blocks of all kernels that this round's launcher launched; and how many kernels.
 int64_t check_blocks(struct check* c);
+int64_t check_launches(struct check* c);
 
 // Ends the item as failed: for a mistake that only the lesson can know.
 _Noreturn void check_fail(struct check* c, enum cause cause, const char* format, ...)

@@ -214,13 +214,17 @@ static void judge_status(struct check* c, int round, const char* output) {
                    c->answer.refused_text, status_name(status, returned), round + 1);
     judge_call(c, status);
     excerpt(output ? output : "", said, sizeof said);
-    bool other = c->otherwise == CAUSE_bad_launch && status != COURSE_CUDA_ERROR;
+    enum cause cause = c->otherwise;
+    if (cause == CAUSE_bad_launch && status != COURSE_CUDA_ERROR) cause = CAUSE_wrong_status;
+    // A fill or a copy of arrays of which a case has large ends: it is the bytes that are wrong.
+    if (cause == CAUSE_bad_launch && c->few_blocks != ARENA_ALL &&
+        c->answer.refused_launches == 0 && strstr(c->answer.refused_text, "cudaMem"))
+        cause = CAUSE_wrapped_index;
     char call[24] = "";
     if (c->rounds > 1) snprintf(call, sizeof call, "call %d: ", round + 1);
     if (expected == COURSE_OK && c->answer.launches[round] == 0)
         begin_words(c, begin, sizeof begin);
-    check_fail(c, other ? CAUSE_wrong_status : c->otherwise,
-               "%sthe launcher returned %s, the contract asks for %s%s\n%s", call,
+    check_fail(c, cause, "%sthe launcher returned %s, the contract asks for %s%s\n%s", call,
                status_name(status, returned), status_name(c->expected, wanted), begin, said);
 }
 

@@ -53,6 +53,7 @@ static bool is_huge(int64_t size) {
 
 struct grid {
     int64_t blocks, launches;
+    int32_t y, z;  // the most blocks of one in y, in z
 };
 
 static struct grid grid_at(struct check* c, reached_fn reached, const void* problem, int64_t size) {
@@ -62,7 +63,8 @@ static struct grid grid_at(struct check* c, reached_fn reached, const void* prob
     (void)reached(c, problem, size);
     c->watch = watch;
     c->counting = false;
-    return (struct grid){c->answer.blocks[0], c->answer.launches[0]};
+    const struct arena_answer* a = &c->answer;
+    return (struct grid){a->blocks[0], a->launches[0], a->grid_y[0], a->grid_z[0]};
 }
 
 // The same, and whether there is memory for it: who writes to all of an array on the host needs
@@ -105,6 +107,21 @@ static int64_t last_below(struct check* c, reached_fn reached, const void* probl
 static _Noreturn void fail_beyond(struct check* c, enum cause cause, int64_t right, int64_t size) {
     check_fail(c, cause, "with %lld the last elements are right, with %lld they are not\n",
                (long long)right, (long long)size);
+}
+
+// With `fewer` the last elements are right, with `size` they are not. Blocks that are counted in
+// one dimension, and where they are many are folded into rows of blocks, fill up the last such row:
+// the last blocks of all, those that run, have nothing to do. A grid like that is not judged. As
+// many blocks as a grid has in y are no count that has wrapped.
+static void fail_unless_folded(struct check* c, reached_fn reached, const void* problem,
+                               int64_t fewer, int64_t size, enum cause cause) {
+    enum { MOST_IN_Y = 65535 };
+    const struct grid few = grid_at(c, reached, problem, fewer);
+    const struct grid all = grid_at(c, reached, problem, size);
+    if ((few.y == 1 && all.y > 1) || (few.z == 1 && all.z > 1)) return;
+    if ((few.y < MOST_IN_Y && all.y == MOST_IN_Y) || (few.z < MOST_IN_Y && all.z == MOST_IN_Y))
+        cause = CAUSE_grid_limit;
+    fail_beyond(c, cause, fewer, size);
 }
 
 // What crashes here does so for the size, perhaps: a smaller one tells. Who needs too much time or
@@ -178,7 +195,7 @@ static void judge_huge(struct check* c, reached_fn reached, const void* problem,
         const bool right = reached_beyond(c, reached, problem, huge);
         if (right || (i > 0 && !reached_small(c, reached, problem, small))) return;
     }
-    fail_beyond(c, cause, fewer, size);
+    fail_unless_folded(c, reached, problem, fewer, size, cause);
 }
 
 static void judge_growing(struct check* c, reached_fn reached, const void* problem, int64_t size) {
@@ -189,7 +206,8 @@ static void judge_growing(struct check* c, reached_fn reached, const void* probl
     if (reached(c, problem, size)) return;
     for (int i = 0; i < 3; i++)
         if (!reached(c, problem, smaller[i])) return;
-    if (!reached(c, problem, size)) fail_beyond(c, CAUSE_grid_limit, smaller[0], size);
+    if (!reached(c, problem, size))
+        fail_unless_folded(c, reached, problem, smaller[0], size, CAUSE_grid_limit);
 }
 
 // Who launches anew for every so many rows would need thousands of launches for the largest size.

@@ -224,6 +224,23 @@ void batch_widens(struct check* c, const struct rows* of, int64_t narrow, int64_
     }
 }
 
+void batch_shared_again(struct check* c, const struct rows* of, int64_t cols,
+                        struct batch_call call) {
+    enum { ROWS = 2, CALLS = 2 };
+    struct batch b = batch_of(c, of, ROWS, cols);
+    b.calls = CALLS;
+    batch_begin(&b, "two calls of rows that blocks may share");
+    for (int i = 0; i < CALLS; i++) {
+        check_round(c, i);
+        call.fill(c, &b);
+    }
+    check_run(c);
+    for (int i = 0; i < CALLS; i++) {
+        check_round(c, i);
+        call.judge(c, &b);
+    }
+}
+
 void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                  struct batch_call call) {
     enum { CALLS = 3, PART = 16 };

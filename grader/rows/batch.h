@@ -119,6 +119,11 @@ void batch_widens(struct check* c, const struct rows* of, int64_t narrow, int64_
 void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                  struct batch_call call);
 
+// Two calls of few rows, so wide that several blocks may share one: what they count with has to be
+// set back.
+void batch_shared_again(struct check* c, const struct rows* of, int64_t cols,
+                        struct batch_call call);
+
 // ---- rows that are not computed
 
 // More rows than any fixed grid has blocks, of `cols` numbers, as many as are no trap; a fixed grid

@@ -450,15 +450,21 @@ static void look_at_shared(void (*look)(const void* shared, size_t bytes)) {
     vault_close();
 }
 
+// In the book, which is open.
+static void add_grid(dim3 grid) {
+    book.meter.blocks += (int64_t)grid.x * grid.y * grid.z;
+    if ((int32_t)grid.y > book.meter.grid_y) book.meter.grid_y = (int32_t)grid.y;
+    if ((int32_t)grid.z > book.meter.grid_z) book.meter.grid_z = (int32_t)grid.z;
+}
+
 // Where a launch is made to fail, no kernel runs.
 static enum launch next_launch(dim3 grid) {
-    const int64_t blocks = (int64_t)grid.x * grid.y * grid.z;
     bool fails = fails_now("launch");
     vault_open();
     bool failing = book.on && strcmp(book.failing, "launch") == 0 && book.fails;
     book.meter.launches += fails || (failing && book.calls_left > 0);
     if (fails) book.meter.blocks = 0;  // those from here on tell whether the launcher goes on
-    if (failing && !fails) book.meter.blocks += blocks;
+    if (failing && !fails) add_grid(grid);
     vault_close();
     if (!failing) look_at_shared(origin_before_launch);
     return fails ? FAILS : failing ? RUNS_NOT : RUNS;
@@ -470,7 +476,7 @@ static cudaError_t launched(cudaError_t error, dim3 grid, const void* stream) {
     vault_open();
     book.meter.launches += book.on;
     book.meter.elsewhere += book.on && (uintptr_t)stream > 1;
-    book.meter.blocks += book.on ? (int64_t)grid.x * grid.y * grid.z : 0;
+    if (book.on) add_grid(grid);
     vault_close();
     look_at_shared(origin_after_launch);
     return error;

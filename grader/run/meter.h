@@ -22,9 +22,10 @@ struct meter {
     int64_t elsewhere;  // of them, in another stream than the default one
     int64_t waits;      // for the device, a stream or an event
     int64_t blocks;     // of all their grids; behind one that was made to fail: of those behind it
-    bool failed;        // the call that was to fail was made
-    int64_t to_device;  // bytes copied to the device
-    int64_t to_host;    // bytes copied to the host, or allocated where both sides reach them
+    int32_t grid_y, grid_z;  // the most blocks of a grid in y, in z
+    bool failed;             // the call that was to fail was made
+    int64_t to_device;       // bytes copied to the device
+    int64_t to_host;         // bytes copied to the host, or allocated where both sides reach them
     // Bytes copied between two places of the device by which a result could come about: into an
     // output, with pitches, or in many pieces.
     int64_t on_device;

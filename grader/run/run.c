@@ -490,6 +490,8 @@ static void run_round(uint32_t r) {
     answer->elsewhere[r] = meter.elsewhere;
     answer->waits[r] = meter.waits;
     answer->blocks[r] = meter.blocks;
+    answer->grid_y[r] = meter.grid_y;
+    answer->grid_z[r] = meter.grid_z;
     answer->failed[r] = meter.failed;
     answer->error_left[r] = error_left;
     answer->to_host[r] = meter.to_host;

@@ -177,6 +177,8 @@ struct arena_answer {
     int64_t elsewhere[ARENA_ROUNDS];  // of them, in other streams than the default one
     int64_t waits[ARENA_ROUNDS];      // for the device, a stream or an event
     int64_t blocks[ARENA_ROUNDS];     // of all their grids: meter.h
+    int32_t grid_y[ARENA_ROUNDS];     // the most blocks of a grid in y
+    int32_t grid_z[ARENA_ROUNDS];     // in z
     bool failed[ARENA_ROUNDS];        // the call that was to fail was made
     bool error_left[ARENA_ROUNDS];    // an error waits for the next cudaGetLastError()
     int64_t to_host[ARENA_ROUNDS];    // bytes the launcher copied to, or mapped for, the host

@@ -60,7 +60,7 @@ __global__ void four_kernel(float* y, const float* x, int64_t cols, int64_t stri
     if (threadIdx.x % 32 == 0) m_warp[threadIdx.x / 32] = m;
     __syncthreads();  // m_warp is written by every warp before any thread reads it
     for (int w = 0; w < WARPS; w++) m = fmaxf(m, m_warp[w]);
-    m = fmaxf(m, -1e38f);  // below every score but -inf, from which it can be subtracted
+    if (m == -INFINITY) m = 0.0f;  // from which -inf can be subtracted
 
     float l = 0.0f;
     for (int64_t q = threadIdx.x; q < fours; q += THREADS) {

@@ -1,7 +1,7 @@
 // Every thread subtracts the maximum of its own columns, so that it need not wait for the others',
 // and the difference goes into the factor: y_j = exp(x_j - m_t) * (exp(m_t - m) / l). One barrier a
-// row. In base 2, where exp(x - m) is one multiplication and one exp2. A warp per row up to 2048
-// columns, else 8 warps.
+// row. In base 2, where exp(x - m) is one multiplication of the difference and one exp2. A warp per
+// row up to 2048 columns, else 8 warps.
 
 #include "softmax.h"
 
@@ -13,12 +13,17 @@
 #define LINE 32
 #define LOG2_E 1.44269504088896340736f
 
+// exp(x - m)
+__device__ float exp_difference(float x, float m) {
+    return exp2f((x - m) * LOG2_E);
+}
+
 // The team's maximum and its sum, of each thread's; `warps` is how many work on a row.
 __device__ void merge(float* m, float* l, int warps, float* m_warp, float* l_warp) {
     float m_all = *m;
     for (int distance = 16; distance > 0; distance /= 2)
         m_all = fmaxf(m_all, __shfl_xor_sync(0xffffffffu, m_all, distance));
-    float l_all = *m > -INFINITY ? *l * exp2f(*m - m_all) : 0.0f;
+    float l_all = *m > -INFINITY ? *l * exp_difference(*m, m_all) : 0.0f;
     for (int distance = 16; distance > 0; distance /= 2)
         l_all += __shfl_xor_sync(0xffffffffu, l_all, distance);
     if (warps > 1) {
@@ -31,7 +36,7 @@ __device__ void merge(float* m, float* l, int warps, float* m_warp, float* l_war
         l_all = 0.0f;
         for (int w = 0; w < WARPS; w++) m_all = fmaxf(m_all, m_warp[w]);
         for (int w = 0; w < WARPS; w++)
-            if (l_warp[w] > 0.0f) l_all += l_warp[w] * exp2f(m_warp[w] - m_all);
+            if (l_warp[w] > 0.0f) l_all += l_warp[w] * exp_difference(m_warp[w], m_all);
     }
     *m = m_all;
     *l = l_all;
@@ -52,28 +57,28 @@ __global__ void own_maximum_kernel(float* y, const float* x, int64_t rows, int64
     float e[VALUES], m = -INFINITY, l = 0.0f;
     for (int i = 0; i < VALUES; i++) {
         int64_t j = t + (int64_t)i * team - shift;
-        e[i] = j >= 0 && j < cols ? x[j] * LOG2_E : -INFINITY;
+        e[i] = j >= 0 && j < cols ? x[j] : -INFINITY;
         m = fmaxf(m, e[i]);
     }
     for (int64_t j = rest + t; j < cols; j += team) {
-        float e_j = x[j] * LOG2_E;
+        float e_j = x[j];
         if (kept) e_smem[j - rest] = e_j;
         m = fmaxf(m, e_j);
     }
     if (m > -INFINITY) {
-        for (int i = 0; i < VALUES; i++) l += e[i] = exp2f(e[i] - m);
+        for (int i = 0; i < VALUES; i++) l += e[i] = exp_difference(e[i], m);
         for (int64_t j = rest + t; j < cols; j += team)
-            l += exp2f((kept ? e_smem[j - rest] : x[j] * LOG2_E) - m);
+            l += exp_difference(kept ? e_smem[j - rest] : x[j], m);
     }
     float m_all = m, l_all = l;
     merge(&m_all, &l_all, warps, m_warp, l_warp);
-    float factor = m > -INFINITY ? exp2f(m - m_all) / l_all : 0.0f;
+    float factor = m > -INFINITY ? exp_difference(m, m_all) / l_all : 0.0f;
     for (int i = 0; i < VALUES; i++) {
         int64_t j = t + (int64_t)i * team - shift;
         if (j >= 0 && j < cols) y[j] = factor > 0.0f ? e[i] * factor : 0.0f;
     }
     for (int64_t j = rest + t; j < cols; j += team)
-        y[j] = factor > 0.0f ? exp2f((kept ? e_smem[j - rest] : x[j] * LOG2_E) - m) * factor : 0.0f;
+        y[j] = factor > 0.0f ? exp_difference(kept ? e_smem[j - rest] : x[j], m) * factor : 0.0f;
 }
 
 int softmax(float* y_gpu, const float* x_gpu, int64_t rows, int64_t cols, int64_t stride_y,
