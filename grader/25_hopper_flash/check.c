@@ -364,6 +364,7 @@ static void again(struct check* c) {
     // The kernels of d = 128 need more shared memory than others may have unasked.
     forward_case_after(with_heads(with_d(causal(c, 256, 256), 128), 1, 2), all_keys(c, 64, 128),
                        NULL);
+    forward_case_moved(with_heads(all_keys(c, 16, 16), 2, 2));
 }
 
 static void arguments(struct check* c) {

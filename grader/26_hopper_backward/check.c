@@ -205,6 +205,7 @@ static void extreme(struct check* c) {
 
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 128, 128));
+    backward_case_faint(all_keys(c, 32, 64));
     backward_case_cancel(all_keys(c, 256, 128), 128, 0, 128, 64, 0);
     backward_case_cancel_keys(all_keys(c, 128, 256), 64, 0);
     backward_case_rounded_once(all_keys(c, 128, 128));
@@ -227,6 +228,7 @@ static void again(struct check* c) {
     backward_case_again(all_keys(c, 128, 128), 3, NULL);
     // Each kernel needs more shared memory than others may have unasked.
     backward_case_after(with_d(all_keys(c, 64, 256), 128), causal(c, 64, 128));
+    backward_case_moved(with_heads(all_keys(c, 16, 16), 2, 2));
 }
 
 // H_q = 0 and keys: no query meets them, and their gradients are 0.

@@ -433,6 +433,26 @@ void forward_case_after(struct problem p, struct problem first,
     }
 }
 
+void forward_case_moved(struct problem p) {
+    enum { CALLS = 2 };
+    struct problem packed = p;
+    struct problem* const calls[CALLS] = {&packed, &p};
+    problem_name(&p, GAPS, ", after a call with packed arrays");
+    check_rounds(p.check, CALLS);
+    problem_declare(&p, GAPS);
+    problem_call_first(&packed, &p, 0);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p.check, r);
+        forward_fill(calls[r]);
+    }
+    check_run(p.check);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p.check, r);
+        check_describe(p.check, calls[r]);
+        forward_judge(calls[r], JUDGE_O);
+    }
+}
+
 void forward_case_one_key(struct problem p) {
     p.N_k = 1;
     p.scale = 0;

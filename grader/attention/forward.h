@@ -155,6 +155,10 @@ void forward_on_two_devices(struct problem p, const char* first, int status);
 void forward_case_after(struct problem p, struct problem first,
                         void (*fill)(struct problem* p, int round));
 
+// Two calls of p in the same arrays, the first one packed: what was made for its strides is of no
+// use for those of the second. B > 1, H > 1.
+void forward_case_moved(struct problem p);
+
 // One key and scale = 0: O is V, l is 1 and LSE is 0.
 void forward_case_one_key(struct problem p);
 
