@@ -138,6 +138,7 @@ static void any_length(struct check* c) {
     for (size_t n = 0; n < sizeof lengths / sizeof lengths[0]; n++) {
         backward_case(with_d(all_keys(c, lengths[n][0], lengths[n][1]), n % 2 ? 64 : 128));
     }
+    backward_case(all_keys(c, 129, 129));  // one query has a tile alone, one key a block
     backward_case_level(all_keys(c, 64, 71), -130);
     backward_case_level(all_keys(c, 70, 64), -130);
     backward_case_tested(all_keys(c, check_pick(c, 2, 3), check_pick(c, 2, 4)));

@@ -47,6 +47,12 @@ static void heads(struct check* c) {
     struct low l = of_blocks(of_heads(all_keys(c, 128, 256), 2, check_pick(c, 2, 3), 1), 0);
     l.p.scale = (double)(float)(l.p.scale * factors[check_pick(c, 0, 2)]);
     low_case(l, ", a scale of its own", JUDGE_O);
+    // Where tiles may be larger, too: a block alone, whose tiles see no key.
+    l = of_blocks(causal(c, 26 * 192, 2048), 0);
+    l.p.card = "h100-1g";
+    low_begin(&l, ", on a card of 16 multiprocessors, the last block");
+    check_run_last_block(c);
+    check_run(c);
     check_watch(c, WATCH_CHECK);
     l = of_blocks(of_heads(all_keys(c, 16, 128), 1, check_pick(c, 36, 42), 1), 0);
     l.p.card = "h100-1g";
@@ -126,6 +132,7 @@ static void ragged(struct check* c) {
     low_case(of_blocks(all_keys(c, 64 + check_pick(c, 1, 15), 128), 0), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, 17, 128 + check_pick(c, 1, 9)), 0), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, 33, 15), 0), "", JUDGE_O);
+    low_case(of_blocks(all_keys(c, 129, 16), 0), "", JUDGE_O);  // one row has a tile alone
     // Where a head's scales begin: each head has one block, which is not full.
     low_case(of_blocks(of_heads(all_keys(c, 33, check_pick(c, 70, 100)), 1, 2, 1), 6), "", JUDGE_O);
     low_case(of_blocks(of_d(all_keys(c, 200, 130), 128), 0), "", JUDGE_O);
@@ -375,7 +382,18 @@ static void step_arguments(struct check* c) {
         {0},
     };
     struct step_case q = {.check = c, .s = rows_of_X(1, 128, 1, 64)};
+    // Nor is the one scale cleared before.
+    static const struct idle_call of_one_scale[] = {
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_OK, {{"N", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"X", 0}}},
+        {COURSE_UNSUPPORTED, {{"stride_x.n", 68}}},
+        {0},
+    };
     check_idle_calls(c, calls, declare_step, &q);
+    q.s = of_all(q.s);
+    check_idle_calls(c, of_one_scale, declare_step, &q);
+    q.s = rows_of_X(1, 128, 1, 64);
     for (int n = 0; n < 2; n++) {
         check_case(c, "%s begins at no multiple of 16 bytes", n ? "to" : "X");
         declare_step(c, &q);

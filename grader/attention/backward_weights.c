@@ -38,8 +38,8 @@ static bool is_right_or_lost(const struct suspect* s, int64_t b, int64_t h, int6
     return weight < SMALL && largest < wanted / 8;
 }
 
-// May dQ of this query be what it is without its small weights? Adds to *off how far it is from what
-// is wanted, and to *left how far from that.
+// May dQ of this query be what it is without small weights? Adds to *off how far it is from what is
+// wanted, and to *left how far from that.
 static bool is_without(const struct suspect* s, int64_t b, int64_t h, int64_t i, double* off,
                        double* left) {
     const struct problem* p = s->problem;
