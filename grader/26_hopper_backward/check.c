@@ -276,6 +276,8 @@ static void arguments(struct check* c) {
     check_ordinary(c);
     backward_case(p);
     backward_cases_empty(with_heads(p, 2, 2));
+    backward_case_empty(with_d(all_keys(c, 16, 0), 128));
+    backward_case_empty(with_d(all_keys(c, 0, 16), 128));
     no_query_heads(c);
     problem_bad_arguments(p, (struct strides){.n = 56, .h = -64, .b = -64});
     problem_strides_refused(p, COURSE_UNSUPPORTED, (struct strides){.n = 68, .h = 100, .b = 4100});

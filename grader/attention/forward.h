@@ -107,9 +107,9 @@ void forward_case_small(struct problem p);
 // 1e-9, with values of tens of thousands. N_k is 512.
 void forward_case_faint(struct problem p);
 
-// Key 150 has a score of level ln 2 in every other row, and all other scores are 0: whether tiles
-// of 128 keys are walked forwards or backwards, it is not in the first one. N_k is 384 or more. V
-// is normal numbers times `value`.
+// Key 150 has a score of level ln 2 in half of the rows, and all other scores are 0: whether tiles
+// of 128 keys are walked forwards or backwards, it is not in the first one. Of neighbours, and of
+// two rows of a lane, 8 apart, it is one. N_k is 384 or more. V is normal numbers times `value`.
 void forward_case_jump(struct problem p, double level, double value);
 
 // One batch and head. All keys but the last 128 have scores `level` in base 2 above those, and all
