@@ -382,7 +382,7 @@ static enum cause explain_nonfinite(const struct suspect* s) {
     for (int64_t e = 0; e < s->tensor->count; e++)
         made |= !s->tensor->untouched[e] && !isfinite(s->tensor->got[e]) &&
                 check_was_written(s->tensor, e);
-    if (!made) return CAUSE_NONE;
+    if (!made && p->N_k == 0) return CAUSE_NONE;
     for (int64_t e = 0; e < LSE->count; e++) {
         if (isinf(LSE->value[e])) return are_numbers_right(s) ? CAUSE_masked_row : CAUSE_NONE;
         lowest = fmin(lowest, LSE->value[e]);
@@ -392,6 +392,7 @@ static enum cause explain_nonfinite(const struct suspect* s) {
         for (int64_t j = 0; j < p->N_k; j++)
             largest = fmax(largest,
                            fabs(dot(p, row_of(p, ARRAY_dO, 0, 0, i), row_of(p, ARRAY_V, 0, 0, j))));
+    if (!made) return CAUSE_NONE;
     if (lowest < -88 || highest > 88) return CAUSE_overflow;
     return largest > 65504 ? CAUSE_low_precision : CAUSE_NONE;
 }
