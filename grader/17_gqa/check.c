@@ -238,6 +238,7 @@ static void cancelling(struct check* c) {
     backward_case_cancel(backward_of(c, 2, 64, 64, false), 64, 1, 0, 64, 0);
     backward_case_cancel_keys(backward_of(c, 1, 64, 256, false), 64, 0);
     backward_case_large_dP(backward_of(c, 1, 64, 64, false));
+    backward_case_faint(backward_of(c, 1, 32, 64, false));
     backward_case_rounded_once(sizes(c, &of_backward, 4, 2, 64, 64, false));
     backward_case_alike(backward_of(c, 1, 64, 255, false));  // bf16 rounds 1 / 255 up by 0.4 %
     backward_case_large_scores(with_scale(backward_of(c, 2, 64, 64, false), 0.7));

@@ -154,6 +154,10 @@ static void judge_softcap(struct check* c, const struct contract* of) {
     judge(sizes(c, of, 96, 96, MASK(.causal = true, .softcap = cap)), NULL, JUDGE_O);
     struct problem p = sizes(c, of, 64, 64, MASK(.softcap = cap));
     judge(with_scale(p, of->backward ? -2 : 2), NULL, JUDGE_O);
+    p = sizes(c, of, 16, 16, MASK(.softcap = -0.0));
+    problem_begin(&p, PACKED, ", softcap = -0, which is 0: none");
+    fill(&p, NULL);
+    run(&p, JUDGE_O);
     p = with_d(sizes(c, of, 64, 64, MASK(.causal = true, .softcap = cap)), 128);
     if (of->backward)
         backward_case_large_scores(p);
@@ -240,6 +244,7 @@ static void softcap(struct check* c) {
 static void unseen(struct check* c) {
     judge_unseen(c, &of_backward);
     backward_case_level(sizes(c, &of_backward, 33, 33, MASK(.causal = true)), -130);
+    backward_case_faint(sizes(c, &of_backward, 32, 64, MASK(.causal = false)));
 }
 
 // Each query sees keys of several tiles.

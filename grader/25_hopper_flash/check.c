@@ -181,6 +181,7 @@ static void ragged(struct check* c) {
     forward_case(with_nan_gaps(all_keys(c, 17, 128 + check_pick(c, 1, 9))), HEADS_OUTSIDE, "",
                  JUDGE_O);
     judge_O(all_keys(c, 33, 15));
+    judge_O(all_keys(c, 129, 16));  // one row has a tile alone
     judge_O(with_d(all_keys(c, 200, 130), 128));
     judge_O(all_keys(c, 1, 4321));
     judge_O(all_keys(c, 200, 2048 + check_pick(c, 3, 60)));  // where tiles may be larger
@@ -364,6 +365,7 @@ static void again(struct check* c) {
     // The kernels of d = 128 need more shared memory than others may have unasked.
     forward_case_after(with_heads(with_d(causal(c, 256, 256), 128), 1, 2), all_keys(c, 64, 128),
                        NULL);
+    forward_case_moved(with_heads(all_keys(c, 16, 16), 2, 2));
 }
 
 static void arguments(struct check* c) {

@@ -138,6 +138,7 @@ static void any_length(struct check* c) {
     for (size_t n = 0; n < sizeof lengths / sizeof lengths[0]; n++) {
         backward_case(with_d(all_keys(c, lengths[n][0], lengths[n][1]), n % 2 ? 64 : 128));
     }
+    backward_case(all_keys(c, 129, 129));  // one query has a tile alone, one key a block
     backward_case_level(all_keys(c, 64, 71), -130);
     backward_case_level(all_keys(c, 70, 64), -130);
     backward_case_tested(all_keys(c, check_pick(c, 2, 3), check_pick(c, 2, 4)));
@@ -205,6 +206,7 @@ static void extreme(struct check* c) {
 
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 128, 128));
+    backward_case_faint(all_keys(c, 32, 64));
     backward_case_cancel(all_keys(c, 256, 128), 128, 0, 128, 64, 0);
     backward_case_cancel_keys(all_keys(c, 128, 256), 64, 0);
     backward_case_rounded_once(all_keys(c, 128, 128));
@@ -227,6 +229,7 @@ static void again(struct check* c) {
     backward_case_again(all_keys(c, 128, 128), 3, NULL);
     // Each kernel needs more shared memory than others may have unasked.
     backward_case_after(with_d(all_keys(c, 64, 256), 128), causal(c, 64, 128));
+    backward_case_moved(with_heads(all_keys(c, 16, 16), 2, 2));
 }
 
 // H_q = 0 and keys: no query meets them, and their gradients are 0.
@@ -273,6 +276,8 @@ static void arguments(struct check* c) {
     check_ordinary(c);
     backward_case(p);
     backward_cases_empty(with_heads(p, 2, 2));
+    backward_case_empty(with_d(all_keys(c, 16, 0), 128));
+    backward_case_empty(with_d(all_keys(c, 0, 16), 128));
     no_query_heads(c);
     problem_bad_arguments(p, (struct strides){.n = 56, .h = -64, .b = -64});
     problem_strides_refused(p, COURSE_UNSUPPORTED, (struct strides){.n = 68, .h = 100, .b = 4100});

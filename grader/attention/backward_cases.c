@@ -339,6 +339,27 @@ void backward_case_again(struct problem p, int calls,
     }
 }
 
+void backward_case_moved(struct problem p) {
+    enum { CALLS = 2 };
+    struct problem packed = p;
+    struct problem* const calls[CALLS] = {&packed, &p};
+    problem_name(&p, GAPS, ", after a call with packed arrays");
+    check_rounds(p.check, CALLS);
+    problem_declare(&p, GAPS);
+    problem_call_first(&packed, &p, 0);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p.check, r);
+        backward_fill(calls[r]);
+        backward_forward(calls[r]);
+    }
+    check_run(p.check);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p.check, r);
+        check_describe(p.check, calls[r]);
+        backward_judge(calls[r]);
+    }
+}
+
 static void fill_all(struct problem* p) {
     backward_fill(p);
     backward_forward(p);

@@ -127,4 +127,8 @@ void backward_on_two_devices(struct problem p, const char* first, int status);
 // same with p's d, and with p's mask, too: for each a kernel may be another instance.
 void backward_case_after(struct problem p, struct problem first);
 
+// Two calls of p in the same arrays, the first one packed: what was made for its strides is of no
+// use for those of the second. B > 1, H > 1.
+void backward_case_moved(struct problem p);
+
 #endif

@@ -394,6 +394,12 @@ static enum cause explain_nonfinite(const struct suspect* s) {
     const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
     double lowest = INFINITY, highest = -INFINITY, largest = 0;  // of LSE; of |dP|
     if (backward_count_nonfinite(s->tensor) == 0) return CAUSE_NONE;
+    // An element that nobody wrote reads as NaN, but no number made it one.
+    bool made = false;
+    for (int64_t e = 0; e < s->tensor->count; e++)
+        made |= !s->tensor->untouched[e] && !isfinite(s->tensor->got[e]) &&
+                check_was_written(s->tensor, e);
+    if (!made && p->N_k == 0) return CAUSE_NONE;
     for (int64_t e = 0; e < LSE->count; e++) {
         if (isinf(LSE->value[e])) return are_numbers_right(s) ? CAUSE_masked_row : CAUSE_NONE;
         lowest = fmin(lowest, LSE->value[e]);
@@ -403,11 +409,6 @@ static enum cause explain_nonfinite(const struct suspect* s) {
         for (int64_t j = 0; j < p->N_k; j++)
             largest = fmax(largest,
                            fabs(dot(p, row_of(p, ARRAY_dO, 0, 0, i), row_of(p, ARRAY_V, 0, 0, j))));
-    // An element that nobody wrote reads as NaN, but no number made it one.
-    bool made = false;
-    for (int64_t e = 0; e < s->tensor->count; e++)
-        made |= !s->tensor->untouched[e] && !isfinite(s->tensor->got[e]) &&
-                check_was_written(s->tensor, e);
     if (!made) return CAUSE_NONE;
     if (lowest < -88 || highest > 88) return CAUSE_overflow;
     return largest > 65504 ? CAUSE_low_precision : CAUSE_NONE;

@@ -9,6 +9,12 @@ static double weight_of(const struct problem* p, int64_t b, int64_t h, int64_t i
     return exp(score(p, b, h, i, j) - LSE);
 }
 
+static const double SMALL = 0x1p-12;
+
+static bool sees(const struct problem* p, int64_t b, int64_t h, int64_t i, int64_t j) {
+    return j < keys_seen(p, i) && pair_times(p, blocks_of(p), b, h, i, j) > 0;
+}
+
 static bool has_plain_mask(const struct problem* p) {
     return p->group == 1 && !p->mask && !p->index.used;
 }
@@ -27,15 +33,47 @@ static bool is_right_or_lost(const struct suspect* s, int64_t b, int64_t h, int6
     }
     if (off <= wanted / 8 + s->budget.max) return true;
     for (int64_t i = 0; i < p->N_q; i++)
-        if (j < keys_seen(p, i)) weight = fmax(weight, weight_of(p, b, h, i, j));
+        if (sees(p, b, h, i, j)) weight = fmax(weight, weight_of(p, b, h, i, j));
     *lost = true;
-    return weight < 0x1p-12 && largest < wanted / 8;
+    return weight < SMALL && largest < wanted / 8;
+}
+
+// May dQ of this query be what it is without small weights? Adds to *off how far it is from what is
+// wanted, and to *left how far from that.
+static bool is_without(const struct suspect* s, int64_t b, int64_t h, int64_t i, double* off,
+                       double* left) {
+    const struct problem* p = s->problem;
+    const double *dO = row_of(p, ARRAY_dO, b, h, i), *got = s->tensor->got, *want = s->tensor->want;
+    const double delta = dot(p, dO, row_of(p, ARRAY_O, b, h, i));
+    const int64_t first = place_in(p, ARRAY_dQ, b, h, i);
+    double without[MAX_HEAD] = {0};
+    for (int64_t j = 0; j < p->N_k; j++) {
+        const double weight = sees(p, b, h, i, j) ? weight_of(p, b, h, i, j) : 0;
+        if (!(weight >= SMALL)) continue;
+        const double dS = weight * (dot(p, dO, row_of(p, ARRAY_V, b, h, j)) - delta);
+        for (int64_t x = 0; x < p->d; x++)
+            without[x] += p->scale * dS * row_of(p, ARRAY_K, b, h, j)[x];
+    }
+    for (int64_t x = 0; x < p->d; x++) {
+        const double part = fabs(want[first + x] - without[x]);  // of the small weights
+        const double left_here = fabs(got[first + x] - without[x]);
+        if (!(left_here <= fabs(without[x]) / 64 + part / 8)) return false;
+        *off += fabs(got[first + x] - want[first + x]);
+        *left += left_here;
+    }
+    return true;
 }
 
 bool are_small_weights_lost(const struct suspect* s) {
     const struct problem* p = s->problem;
     bool lost = false;
-    if (s->tensor != p->array[ARRAY_dK].tensor || !has_plain_mask(p)) return false;
+    if (s->tensor == p->array[ARRAY_dQ].tensor) {
+        double off = 0, left = 0;
+        FOR_EACH_QUERY(p, b, h, i)
+        if (!is_without(s, b, h, i, &off, &left)) return false;
+        return left < off / 8;
+    }
+    if (s->tensor != p->array[ARRAY_dK].tensor || p->group > 1) return false;
     for (int64_t b = 0; b < p->B; b++)
         for (int64_t h = 0; h < p->H; h++)
             for (int64_t j = 0; j < p->N_k; j++)

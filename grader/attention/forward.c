@@ -280,14 +280,14 @@ void forward_case_faint(struct problem p) {
 void forward_case_jump(struct problem p, double level, double value) {
     char what[128];
     snprintf(what, sizeof what,
-             ", in every other row one key has 2^%g times the weight of another, values %g", level,
+             ", in half of the rows one key has 2^%g times the weight of another, values %g", level,
              value);
     forward_begin(&p, PACKED, what);
     fill_with_levels(&p, one_above);
     for (int64_t b = 0; b < p.B; b++)
         for (int64_t h = 0; h < p.H; h += p.group)
             row_of(&p, ARRAY_K, b, h, KEY_ABOVE)[0] = level * log(2) / p.scale;
-    FOR_EACH_QUERY(&p, b, h, i) row_of(&p, ARRAY_Q, b, h, i)[0] = (double)(i % 2);
+    FOR_EACH_QUERY(&p, b, h, i) row_of(&p, ARRAY_Q, b, h, i)[0] = (double)((i + i / 8) % 2);
     multiply(&p, ARRAY_V, value);
     forward_run(&p, JUDGE_O);
 }
@@ -448,6 +448,26 @@ void forward_case_after(struct problem p, struct problem first,
     for (int r = 0; r < CALLS; r++) {
         check_round(p.check, r);
         fill ? fill(calls[r], r) : forward_fill(calls[r]);
+    }
+    check_run(p.check);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p.check, r);
+        check_describe(p.check, calls[r]);
+        forward_judge(calls[r], JUDGE_O);
+    }
+}
+
+void forward_case_moved(struct problem p) {
+    enum { CALLS = 2 };
+    struct problem packed = p;
+    struct problem* const calls[CALLS] = {&packed, &p};
+    problem_name(&p, GAPS, ", after a call with packed arrays");
+    check_rounds(p.check, CALLS);
+    problem_declare(&p, GAPS);
+    problem_call_first(&packed, &p, 0);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p.check, r);
+        forward_fill(calls[r]);
     }
     check_run(p.check);
     for (int r = 0; r < CALLS; r++) {

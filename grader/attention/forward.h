@@ -107,9 +107,9 @@ void forward_case_small(struct problem p);
 // 1e-9, with values of tens of thousands. N_k is 512.
 void forward_case_faint(struct problem p);
 
-// Key 150 has a score of level ln 2 in every other row, and all other scores are 0: whether tiles
-// of 128 keys are walked forwards or backwards, it is not in the first one. N_k is 384 or more. V
-// is normal numbers times `value`.
+// Key 150 has a score of level ln 2 in half of the rows, and all other scores are 0: whether tiles
+// of 128 keys are walked forwards or backwards, it is not in the first one. Of neighbours, and of
+// two rows of a lane, 8 apart, it is one. N_k is 384 or more. V is normal numbers times `value`.
 void forward_case_jump(struct problem p, double level, double value);
 
 // 16 keys behind the first tile have scores above all others, by a level in base 2 of their row's
@@ -164,6 +164,10 @@ void forward_on_two_devices(struct problem p, const char* first, int status);
 // forward_again().
 void forward_case_after(struct problem p, struct problem first,
                         void (*fill)(struct problem* p, int round));
+
+// Two calls of p in the same arrays, the first one packed: what was made for its strides is of no
+// use for those of the second. B > 1, H > 1.
+void forward_case_moved(struct problem p);
 
 // One key and scale = 0: O is V, l is 1 and LSE is 0.
 void forward_case_one_key(struct problem p);

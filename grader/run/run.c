@@ -453,7 +453,7 @@ static void run_round(uint32_t r) {
     const int blocks[] = {[ARENA_FEW] = CUDEV_FEW_BLOCKS,
                           [ARENA_LAST] = CUDEV_LAST_BLOCK,
                           [ARENA_MIXED] = CUDEV_MIXED_BLOCKS,
-                          [ARENA_CROWDED] = CUDEV_ALL_BLOCKS,
+                          [ARENA_CROWDED] = CUDEV_CROWDED_BLOCKS,
                           [ARENA_FEW_OF_MANY] = CUDEV_FEW_OF_MANY};
     if (layout->few_blocks == ARENA_CROWDED) setenv("CUDEV_WORKERS", "8", 1);
     cudev_run_few(blocks[layout->few_blocks], (int)layout->few_bytes);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "cpu/device/hopper.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/report.h"
@@ -240,6 +241,12 @@ static void write_global(struct worker* w, struct bulk_copy* c) {
     free(c->read);
 }
 
+// Who was told that a store had been read may take it for written: others come first, now and then.
+static void come_late(const struct worker* w, const struct bulk_copy* c) {
+    const struct timespec time = {0, rand() % 500000};
+    if (c->read && w->launch->crowded) nanosleep(&time, NULL);
+}
+
 void cudev_bulk_commit(const char* file, int line) {
     struct worker* w = cudev_in_hopper("bulk_commit()", file, line);
     w->hopper->bulk.groups[cudev_current(w)]++;
@@ -253,6 +260,7 @@ void cudev_bulk_wait(unsigned pending, int written, const char* file, int line) 
     for (unsigned i = 0; i < all->stores; i++) {
         struct bulk_copy* c = &all->store[i];
         bool done = c->thread == t && c->group + pending < all->groups[t];
+        if (done && written) come_late(w, c);
         if (done && !c->read) read_shared(w, c);
         if (done && written)
             write_global(w, c);

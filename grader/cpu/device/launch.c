@@ -130,7 +130,8 @@ static void* worker_main(void* p) {
         while ((block = atomic_fetch_add(&l->next_block, l->chunk)) < l->blocks) {
             uint64_t end = block + l->chunk < l->blocks ? block + l->chunk : l->blocks;
             for (; block < end; block++) {
-                if (few && few != CUDEV_MIXED_BLOCKS) block = next_of_few(block, l->blocks);
+                if (few == CUDEV_FEW_BLOCKS || few == CUDEV_LAST_BLOCK)
+                    block = next_of_few(block, l->blocks);
                 if (block < end) cudev_run_block(w, nth_block(block, l->blocks));
             }
         }
@@ -327,6 +328,7 @@ int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void*
                           "the system allows no further thread");
     }
     l->chunk = l->blocks / ((uint64_t)used * 16) + 1;
+    l->crowded = few == CUDEV_CROWDED_BLOCKS;
     atomic_store(&l->next_block, 0);
     atomic_store(&l->active, used);
     atomic_store(&l->error, cudaSuccess);

@@ -24,6 +24,7 @@ struct launch {
     unsigned of_block;  // threads of one block
     uint64_t blocks;    // or clusters
     bool overlaps;      // the launch before it has maybe not ended: see cudev_grid_wait()
+    bool crowded;       // CUDEV_CROWDED_BLOCKS
     _Atomic uint64_t next_block;
     uint64_t chunk;             // number of blocks that a worker takes at a time
     _Atomic cudaError_t error;  // set when a watcher has stopped the launch
