@@ -63,6 +63,8 @@ int cudev_only_ends(size_t bytes) {
 
 // The first block from number `block` on that runs; `blocks` if none does.
 static uint64_t next_of_few(uint64_t block, uint64_t blocks) {
+    if (few != CUDEV_FEW_BLOCKS && few != CUDEV_FEW_OF_MANY && few != CUDEV_LAST_BLOCK)
+        return block;
     enum { EIGHTH = 8, MOST = 16, BEYOND_16_BITS = 1 << 16, FROM_THERE = 48 };
     // Watched, what a second kernel finds of blocks that did not run would be a finding: it is
     // small, and runs not at all.
@@ -130,8 +132,7 @@ static void* worker_main(void* p) {
         while ((block = atomic_fetch_add(&l->next_block, l->chunk)) < l->blocks) {
             uint64_t end = block + l->chunk < l->blocks ? block + l->chunk : l->blocks;
             for (; block < end; block++) {
-                if (few == CUDEV_FEW_BLOCKS || few == CUDEV_LAST_BLOCK)
-                    block = next_of_few(block, l->blocks);
+                block = next_of_few(block, l->blocks);
                 if (block < end) cudev_run_block(w, nth_block(block, l->blocks));
             }
         }
