@@ -216,6 +216,9 @@ static void judge_status(struct check* c, int round, const char* output) {
     excerpt(output ? output : "", said, sizeof said);
     enum cause cause = c->otherwise;
     if (cause == CAUSE_bad_launch && status != COURSE_CUDA_ERROR) cause = CAUSE_wrong_status;
+    // The call was made and failed, and nobody asked.
+    if (cause == CAUSE_argument_check && c->answer.failed[round] && status == COURSE_OK)
+        cause = CAUSE_error_ignored;
     // A fill or a copy of arrays of which a case has large ends: it is the bytes that are wrong.
     if (cause == CAUSE_bad_launch && c->few_blocks != ARENA_ALL &&
         c->answer.refused_launches == 0 && strstr(c->answer.refused_text, "cudaMem"))
