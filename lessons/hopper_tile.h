@@ -1,8 +1,9 @@
 // from lesson 25: hopper_tile.h: sums of a tile of A B by a ring of stages, TMA and wgmma.
 //
 // Lesson 24 asked for it: `make exercises` cuts it from that solution. A kernel has three
-// warpgroups: one thread of the first calls load_stage(), the two others multiply(), and what they
-// do with their sums is the kernel's own. solutions/24_hopper_matmul/layer is one.
+// warpgroups: one thread of the first calls load_stage(), the two others multiply() and
+// free_stage(), and what they do with their sums is the kernel's own.
+// solutions/24_hopper_matmul/layer is one.
 // What is below the next line is not edited here.
 #ifndef COURSE_HOPPER_TILE_H
 #define COURSE_HOPPER_TILE_H

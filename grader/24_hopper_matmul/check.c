@@ -58,13 +58,18 @@ static void run_surrounded(struct product* p) {
     product_compare(p);
 }
 
-static struct product begin(struct check* c, int64_t M, int64_t N, int64_t K, int layout) {
+static struct product begin_where(struct check* c, int64_t M, int64_t N, int64_t K, int layout,
+                                  const char* where) {
     struct product p = product_of(c, &contract, M, N, K);
     p.transpose_A = layout & 1;
     p.transpose_B = layout & 2;
-    check_case(c, "M = %lld, N = %lld, K = %lld%s%s", (long long)M, (long long)N, (long long)K,
-               p.transpose_A ? ", A is (K, M)" : "", p.transpose_B ? ", B is (N, K)" : "");
+    check_case(c, "M = %lld, N = %lld, K = %lld%s%s%s", (long long)M, (long long)N, (long long)K,
+               p.transpose_A ? ", A is (K, M)" : "", p.transpose_B ? ", B is (N, K)" : "", where);
     return p;
+}
+
+static struct product begin(struct check* c, int64_t M, int64_t N, int64_t K, int layout) {
+    return begin_where(c, M, N, K, layout, "");
 }
 
 static void laid_out(struct check* c, int64_t M, int64_t N, int64_t K, int layout) {
@@ -75,11 +80,7 @@ static void laid_out(struct check* c, int64_t M, int64_t N, int64_t K, int layou
 // On a card of 16 multiprocessors few tiles are many.
 enum { FEW = 16 };
 static void on_a_small_card(struct check* c, int64_t M, int64_t N, int64_t K, int layout) {
-    struct product p = product_of(c, &contract, M, N, K);
-    p.transpose_A = layout & 1;
-    p.transpose_B = layout & 2;
-    check_case(c, "M = %lld, N = %lld, K = %lld%s, on a card of %d multiprocessors", (long long)M,
-               (long long)N, (long long)K, layout ? ", A is (K, M), B is (N, K)" : "", FEW);
+    struct product p = begin_where(c, M, N, K, layout, ", on a card of 16 multiprocessors");
     check_pose_as(c, "h100-1g");
     run_surrounded(&p);
 }

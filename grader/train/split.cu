@@ -68,7 +68,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         mbarrier_wait(&smem.full[s], phase);  // dY and X are here
         multiply<MN_MAJOR, MN_MAJOR, BLOCK_N>(dW_reg, &smem.stages[s], first, add);
         wgmma_wait<0>();  // the stage is read; meanwhile the other consumer multiplies
-        if (threadIdx.x % WARPGROUP == 0) mbarrier_arrive(&smem.empty[s]);
+        free_stage<1>(&smem.empty[s]);
         if (++s == STAGES) s = 0, phase ^= 1;
     }
     wgmma_hold<BLOCK_N / 2>(dW_reg);

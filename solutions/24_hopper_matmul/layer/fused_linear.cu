@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(THREADS, 1)
             multiply<K_MAJOR, K_MAJOR, BLOCK_N>(sums, &smem.stages[s], consumer * CONSUMER_M,
                                                 k > 0);
             wgmma_wait<0>();  // the stage is read; meanwhile the other consumer multiplies
-            if (threadIdx.x % WARPGROUP == 0) mbarrier_arrive(&smem.empty[s]);
+            free_stage<1>(&smem.empty[s]);
             if (++s == STAGES) s = 0, phase ^= 1;
         }
         wgmma_hold<BLOCK_N / 2>(sums);
