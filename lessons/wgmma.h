@@ -208,33 +208,36 @@ __device__ __forceinline__ void wgmma_bf16_registers_first(float* d, const unsig
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"(add),               \
                    "r"(DESCRIPTOR_HIGH))
 #define FOR_N_OF_EIGHT(form, type, c, scale)                                                 \
-    static_assert(n == 64 || n == 128, "n is 64 or 128");                                    \
+    static_assert(n == 64 || n == 128 || n == 192 || n == 256, "n is 64, 128, 192 or 256");  \
     static_assert(swizzle == 32 || swizzle == 64 || swizzle == 128, "bytes of the swizzle"); \
-    if constexpr (n == 64) {                                                                 \
+    if constexpr (n == 64)                                                                   \
         form(type, c, scale, 64, 32, "%32", "%33", "%34", "%35", "%36", "%37", "%38");       \
-    } else {                                                                                 \
+    if constexpr (n == 128)                                                                  \
         form(type, c, scale, 128, 64, "%64", "%65", "%66", "%67", "%68", "%69", "%70");      \
-    }
+    if constexpr (n == 192)                                                                  \
+        form(type, c, scale, 192, 96, "%96", "%97", "%98", "%99", "%100", "%101", "%102");   \
+    if constexpr (n == 256)                                                                  \
+    form(type, c, scale, 256, 128, "%128", "%129", "%130", "%131", "%132", "%133", "%134")
 #define WGMMA_OF_EIGHT(type)                                                                      \
     template <int n, int swizzle = 128>                                                           \
     __device__ __forceinline__ void wgmma_##type(float* d, unsigned a, unsigned b, int add) {     \
-        FOR_N_OF_EIGHT(SHARED_EIGHT, #type, "+f", "add")                                          \
+        FOR_N_OF_EIGHT(SHARED_EIGHT, #type, "+f", "add");                                         \
     }                                                                                             \
     template <int n, int swizzle = 128>                                                           \
     __device__ __forceinline__ void wgmma_##type##_first(float* d, unsigned a, unsigned b) {      \
         const int add = 0;                                                                        \
-        FOR_N_OF_EIGHT(SHARED_EIGHT, #type, "=f", "0")                                            \
+        FOR_N_OF_EIGHT(SHARED_EIGHT, #type, "=f", "0");                                           \
     }                                                                                             \
     template <int n, int swizzle = 128>                                                           \
     __device__ __forceinline__ void wgmma_##type##_registers(float* d, const unsigned a[4],       \
                                                              unsigned b, int add) {               \
-        FOR_N_OF_EIGHT(REGISTERS_EIGHT, #type, "+f", "add")                                       \
+        FOR_N_OF_EIGHT(REGISTERS_EIGHT, #type, "+f", "add");                                      \
     }                                                                                             \
     template <int n, int swizzle = 128>                                                           \
     __device__ __forceinline__ void wgmma_##type##_registers_first(float* d, const unsigned a[4], \
                                                                    unsigned b) {                  \
         const int add = 0;                                                                        \
-        FOR_N_OF_EIGHT(REGISTERS_EIGHT, #type, "=f", "0")                                         \
+        FOR_N_OF_EIGHT(REGISTERS_EIGHT, #type, "=f", "0");                                        \
     }
 WGMMA_OF_EIGHT(e4m3)
 WGMMA_OF_EIGHT(e5m2)

@@ -15,12 +15,11 @@
 #include "quantise.h"
 
 enum {
-    STAGES = 4,          // of K and of V
     Q_STAGES = 2,        // tiles of Q
     TURN = 1,            // named barrier TURN + w: it is consumer w's turn to issue products
     TURN_THREADS = 256,  // who gives a turn, and who takes it
     SECTION = 16 << 20,  // bytes of K and V of the heads that are worked on together, in L2
-    LONG = 2048,         // keys: from here on tiles are large
+    LONG = 1536,         // keys: from here on blocks are large, with a causal mask from twice that
 };
 
 // P is relative to its largest weight so far, which is then 2^8: e4m3 has numbers up to 448, and
@@ -84,15 +83,13 @@ extern "C" int low_precision_quantise(e4m3* to_gpu, float* scales_gpu, const bf1
 
 // ---- attention ---------------------------------------------------------------------------------
 
-// The sizes of a kernel. under_PV: exponentials run under this block's P V; else behind it.
-template <int head_dim, int consumers, bool under_PV> struct flash_tiles {
+template <int head_dim, int consumers, int keys>
+struct flash_tiles : block_sizes<head_dim, ROWS * consumers, keys> {
     enum {
-        d = head_dim,
         CONSUMERS = consumers,
-        BLOCK_Q = ROWS * consumers,
-        STAGE = BLOCK_K * head_dim / 16,  // from stage to stage of K or V, for descriptors
+        STAGES = keys == 192 ? 3 : 4,  // of K and of V
+        STAGE = keys * head_dim / 16,  // from stage to stage of K or V, for descriptors
         THREADS = WARPGROUP * (consumers + 1),
-        UNDER_PV = under_PV,
         PRODUCER_REGISTERS = consumers == 3 ? 32 : 24,
         CONSUMER_REGISTERS = consumers == 3 ? 160 : 240,
     };
@@ -105,13 +102,13 @@ struct scales {
 
 template <class T> struct block_smem {
     e4m3 Q[Q_STAGES][T::BLOCK_Q * T::d];
-    e4m3 K[STAGES][BLOCK_K * T::d];
-    e4m3 V[STAGES][T::d * BLOCK_K];
+    e4m3 K[T::STAGES][T::BLOCK_K * T::d];
+    e4m3 V[T::STAGES][T::d * T::BLOCK_K];
     bf16 O[T::d / PANEL][T::BLOCK_Q * PANEL];
-    struct place place[Q_STAGES];  // of the tile in Q[...]
-    struct scales scales[STAGES];  // of the block in K[...]
+    struct place place[Q_STAGES];     // of the tile in Q[...]
+    struct scales scales[T::STAGES];  // of the block in K[...]
     mbarrier Q_full[Q_STAGES], Q_empty[Q_STAGES];
-    mbarrier K_full[STAGES], K_empty[STAGES], V_full[STAGES], V_empty[STAGES];
+    mbarrier K_full[T::STAGES], K_empty[T::STAGES], V_full[T::STAGES], V_empty[T::STAGES];
 };
 
 // ---- which tile
@@ -128,7 +125,7 @@ template <class T> __device__ __forceinline__ struct place place_of(const struct
     int head = section + t % heads;
     place.row0 = (p.tiles_of_head - 1 - t / heads) * T::BLOCK_Q;
     place.batch = head / p.H_q, place.head = head % p.H_q;
-    find_walk(p, place, T::BLOCK_Q);
+    find_walk<T>(p, place);
     return place;
 }
 
@@ -136,9 +133,9 @@ template <class T> __device__ __forceinline__ struct place place_of(const struct
 
 // What a consumer's thread knows of its tile.
 template <class T> struct state {
-    float S[BLOCK_K / 2];
+    float S[T::BLOCK_K / 2];
     float O[T::d / 2];
-    unsigned P[BLOCK_K / 8];
+    unsigned P[T::BLOCK_K / 8];
     float m[2], l[2];      // m: in base 2, of the weights times the scale of V, and ROOM
     struct scales scales;  // of the block that is in S
     struct place place;
@@ -180,7 +177,7 @@ __device__ __forceinline__ void see_keys(struct state<T>& s, const struct flash&
     int first_row = s.place.row0 + s.consumer * ROWS;
     s.row = first_row + s.thread / 32 * WARP_ROWS + s.thread % 32 / 4;
     s.seen[0] = keys_seen(p, s.row), s.seen[1] = keys_seen(p, s.row + 8);
-    s.plain_to = keys_seen(p, first_row) / BLOCK_K;
+    s.plain_to = keys_seen(p, first_row) / T::BLOCK_K;
     // your code goes here (about 5 lines): c, with the scale of the warpgroup's rows of Q
 }
 
@@ -191,7 +188,7 @@ template <class T>
 __device__ __forceinline__ void raise_maximum(struct state<T>& s, float alpha[2]) {
     float part[2][2] = {{s.S[0], s.S[1]}, {s.S[2], s.S[3]}};  // two of a row: a shorter chain
 #pragma unroll
-    for (int i = 4; i < BLOCK_K / 2; i++)
+    for (int i = 4; i < T::BLOCK_K / 2; i++)
         part[i / 2 % 2][i % 2] = fmaxf(part[i / 2 % 2][i % 2], s.S[i]);
 #pragma unroll
     for (int r = 0; r < 2; r++) {
@@ -213,7 +210,7 @@ template <class T> __device__ __forceinline__ void add_room(struct state<T>& s, 
 // -infinity: with guard it is shifted by 0.
 //     P_ij = 2^(S_ij c k + log2 v - m_i + 8),    l gains P / v                    (README eq. 5)
 template <class T>
-__device__ __forceinline__ void exponentials(const struct state<T>& s, float P[BLOCK_K / 2],
+__device__ __forceinline__ void exponentials(const struct state<T>& s, float P[T::BLOCK_K / 2],
                                              float sum[2], bool guard) {
     // your code goes here (about 13 lines): the scales go into the exponent, and l undoes that of V
 }
@@ -221,77 +218,79 @@ __device__ __forceinline__ void exponentials(const struct state<T>& s, float P[B
 // P as the A of a product of eight bits. A lane's four numbers of a word are neighbours in k there;
 // in S they come in pairs, of keys 2t, 2t + 1 and 2t + 8, 2t + 9 of 16. So it takes these for
 // neighbours, and V^T has its keys in this order.
-__device__ __forceinline__ void pack(unsigned word[BLOCK_K / 8], const float P[BLOCK_K / 2]) {
+template <class T>
+__device__ __forceinline__ void pack(unsigned word[T::BLOCK_K / 8], const float P[T::BLOCK_K / 2]) {
     // your code goes here (about 6 lines): 32 keys are 4 words: of either row, of the first 16 and the
 }
 
 // The weights of the block in S, as words, from m on; and sum.
 template <class T>
-__device__ __forceinline__ void weights(const struct state<T>& s, unsigned word[BLOCK_K / 8],
-                                        float sum[2], bool guard) {
-    float P[BLOCK_K / 2];
+__device__ __forceinline__ void weights(struct state<T>& s, float sum[2], bool guard) {
+    float P[T::BLOCK_K / 2];
     exponentials<T>(s, P, sum, guard);
-    pack(word, P);
+    pack<T>(s.P, P);
 }
 
 // Has a weight of the warp been cut off at 448, the byte 0x7E? Of NaN, 0x7F, as well. No byte has
 // a sign: adding 2 carries into it.
-__device__ __forceinline__ bool are_cut_off(const unsigned word[BLOCK_K / 8]) {
+template <class T>
+__device__ __forceinline__ bool are_cut_off(const unsigned word[T::BLOCK_K / 8]) {
     unsigned any = 0;
 #pragma unroll
-    for (int n = 0; n < BLOCK_K / 8; n++) any |= word[n] + 0x02020202;
+    for (int n = 0; n < T::BLOCK_K / 8; n++) any |= word[n] + 0x02020202;
     return __any_sync(0xffffffff, (any & 0x80808080) != 0);
 }
 
 // The softmax of a tile's first block.
-template <class T>
-__device__ __forceinline__ void first_softmax(struct state<T>& s, unsigned word[BLOCK_K / 8]) {
+template <class T> __device__ __forceinline__ void first_softmax(struct state<T>& s) {
     float alpha[2] = {};
     s.m[0] = s.m[1] = -INFINITY;
-    mask_edges(s.S, s.seen, s.j * BLOCK_K);
+    mask_edges<T>(s.S, s.seen, s.j * T::BLOCK_K);
     raise_maximum<T>(s, alpha);
     add_room<T>(s, alpha);
-    weights<T>(s, word, s.l, true);
+    weights<T>(s, s.l, true);
 }
 
-// One round: S of the next block and O of this one, then the softmax of the next one. In a plain
-// round nobody looks for a maximum: m stays, and cancels in O / l. If a weight is cut off, the warp
-// makes its weights again, with their maximum.
+// P V is done: the stage of V is free, O may be used, and P be written.
+template <class T>
+__device__ __forceinline__ void finish_PV(struct state<T>& s, struct block_smem<T>& smem,
+                                          unsigned stage) {
+    wgmma_wait<0>();
+    wgmma_hold<T::d / 2>(s.O);
+    if (s.thread == 0) mbarrier_arrive(&smem.V_empty[stage]);
+}
+
+// One round: S of the next block and O of this one, then the softmax of the next one, under the
+// products of the other consumer. In a plain round nobody looks for a maximum: m stays, and cancels
+// in O / l. If a weight is cut off, the warp makes its weights again, with their maximum.
 template <class T, bool masked>
 __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T>& smem) {
     s.j--;
-    unsigned stage = s.round % STAGES, next = (s.round + 1) % STAGES;
-    unsigned word[BLOCK_K / 8];  // s.P is being multiplied
+    unsigned stage = s.round % T::STAGES, next = (s.round + 1) % T::STAGES;
     float sum[2] = {}, alpha[2] = {};
     bool grown = masked;  // may a row of the warp have a new m?
-    mbarrier_wait(&smem.K_full[next], (s.round + 1) / STAGES % 2);
+    mbarrier_wait(&smem.K_full[next], (s.round + 1) / T::STAGES % 2);
     s.scales = smem.scales[next];
-    mbarrier_wait(&smem.V_full[stage], s.round / STAGES % 2);
+    mbarrier_wait(&smem.V_full[stage], s.round / T::STAGES % 2);
     named_sync(TURN + s.consumer, TURN_THREADS);  // also: all 128 have read the scales
     issue_QK<T>(s.S, s.Q, s.K + next * T::STAGE);
     issue_PV<T>(s.O, s.P, s.V + stage * T::STAGE);
     named_arrive(TURN + (s.consumer + 1) % T::CONSUMERS, TURN_THREADS);
     wgmma_wait<1>();
-    wgmma_hold<BLOCK_K / 2>(s.S);
+    wgmma_hold<T::BLOCK_K / 2>(s.S);
     release_K<T>(s, smem, next);
     if (masked) {
-        mask(s.S, s.seen, s.j * BLOCK_K + s.thread % 4 * 2);
+        mask<T>(s.S, s.seen, s.j * T::BLOCK_K + s.thread % 4 * 2);
         raise_maximum<T>(s, alpha);
     }
-    if (!T::UNDER_PV) wgmma_wait<0>();
-    weights<T>(s, word, sum, masked);
-    // A use of all words, and a branch: else the compiler moves the wait for P V above the
-    // exponentials, and nothing runs under it.
-    if (!masked && __builtin_expect(are_cut_off(word), 0)) {
+    finish_PV<T>(s, smem, stage);
+    weights<T>(s, sum, masked);
+    if (!masked && __builtin_expect(are_cut_off<T>(s.P), 0)) {
         raise_maximum<T>(s, alpha);
         add_room<T>(s, alpha);
-        weights<T>(s, word, sum, true);
+        weights<T>(s, sum, true);
         grown = true;
     }
-    wgmma_wait<0>();
-    wgmma_hold<T::d / 2>(s.O);
-    if (s.thread == 0) mbarrier_arrive(&smem.V_empty[stage]);
-    wgmma_move<BLOCK_K / 8>(s.P, word);
     if (grown) {
         s.l[0] *= alpha[0], s.l[1] *= alpha[1];
         multiply_rows<T>(s.O, alpha);
@@ -346,9 +345,9 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
     named_arrive(TURN + (consumer + 1) % T::CONSUMERS, TURN_THREADS);
     see_keys<T>(s, p);
     wgmma_wait<0>();
-    wgmma_hold<BLOCK_K / 2>(s.S);
+    wgmma_hold<T::BLOCK_K / 2>(s.S);
     release_K<T>(s, smem, 0);
-    first_softmax<T>(s, s.P);
+    first_softmax<T>(s);
     for (;;) {
 #pragma unroll
         for (int i = 0; i < T::d / 2; i++) s.O[i] = 0.0f;
@@ -357,13 +356,13 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
         // The tile's last P V; the next tile's first Q K^T goes with it.
         struct place done = s.place;
         int row = s.row;
-        unsigned stage = s.round % STAGES, parity = s.round / STAGES % 2;
+        unsigned stage = s.round % T::STAGES, parity = s.round / T::STAGES % 2;
         float factor[2];
         s.round++, s.tile++;
         next_tile<T>(s, smem);
         if (s.place.live) {
-            unsigned next = s.round % STAGES, word[BLOCK_K / 8];
-            mbarrier_wait(&smem.K_full[next], s.round / STAGES % 2);
+            unsigned next = s.round % T::STAGES;
+            mbarrier_wait(&smem.K_full[next], s.round / T::STAGES % 2);
             s.scales = smem.scales[next];
             named_sync(TURN + consumer, TURN_THREADS);
             issue_QK<T>(s.S, s.Q, s.K + next * T::STAGE);
@@ -373,13 +372,10 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
             see_keys<T>(s, p);
             finish_sums(p, done, row, s.m, s.l, factor);
             wgmma_wait<1>();
-            wgmma_hold<BLOCK_K / 2>(s.S);
+            wgmma_hold<T::BLOCK_K / 2>(s.S);
             release_K<T>(s, smem, next);
-            first_softmax<T>(s, word);
-            wgmma_wait<0>();
-            wgmma_hold<T::d / 2>(s.O);
-            if (s.thread == 0) mbarrier_arrive(&smem.V_empty[stage]);
-            wgmma_move<BLOCK_K / 8>(s.P, word);
+            finish_PV<T>(s, smem, stage);
+            first_softmax<T>(s);
         } else {
             mbarrier_wait(&smem.V_full[stage], parity);
             issue_PV<T>(s.O, s.P, s.V + stage * T::STAGE);
@@ -420,19 +416,18 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
                     place.batch * p.H_q + place.head);
         int head = key_head(p, place);
         for (int j = place.last; j >= place.first; j--, round++) {
-            unsigned stage = round % STAGES, parity = round / STAGES % 2 ^ 1;
+            unsigned stage = round % T::STAGES, parity = round / T::STAGES % 2 ^ 1;
             struct scales scales = scales_of(p, head, j);
             scales.log2_v = __log2f(scales.v), scales.inverse_v = 1.0f / scales.v;
             if (j == place.first) t = gridDim.x + atomicAdd(&p.tickets[0], 1);
             mbarrier_wait(&smem.K_empty[stage], parity);
             smem.scales[stage] = scales;  // who waits for K_full sees them
             mbarrier_arrive_expect(&smem.K_full[stage], sizeof smem.K[0]);
-            tma_load_3d(smem.K[stage], &p.K_map, &smem.K_full[stage], L2_EVICT_LAST, 0, j * BLOCK_K,
-                        head);
+            tma_load_3d(smem.K[stage], &p.K_map, &smem.K_full[stage], L2_EVICT_LAST, 0,
+                        j * T::BLOCK_K, head);
             mbarrier_wait(&smem.V_empty[stage], parity);
             mbarrier_arrive_expect(&smem.V_full[stage], sizeof smem.V[0]);
-            tma_load_3d(smem.V[stage], &p.V_map, &smem.V_full[stage], L2_EVICT_LAST, j * BLOCK_K, 0,
-                        head);
+            load_V<T>(smem.V[stage], p, &smem.V_full[stage], j * T::BLOCK_K, head);
         }
     }
     // The last block to be done puts the tickets back: all others have taken theirs.
@@ -445,7 +440,7 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
 template <class T> __device__ __forceinline__ void make_barriers(struct block_smem<T>& smem) {
     for (int i = 0; i < Q_STAGES; i++)
         mbarrier_init(&smem.Q_full[i], 1), mbarrier_init(&smem.Q_empty[i], T::CONSUMERS);
-    for (int i = 0; i < STAGES; i++) {
+    for (int i = 0; i < T::STAGES; i++) {
         mbarrier_init(&smem.K_full[i], 1), mbarrier_init(&smem.K_empty[i], T::CONSUMERS);
         mbarrier_init(&smem.V_full[i], 1), mbarrier_init(&smem.V_empty[i], T::CONSUMERS);
     }
@@ -475,7 +470,7 @@ __global__ void __launch_bounds__(T::THREADS, 1)
 
 template <class T>
 static int launch(struct flash p, const struct arrays8& arrays, int multiprocessors) {
-    if (make_maps(&p, &arrays, T::d, T::BLOCK_Q)) return COURSE_CUDA_ERROR;
+    if (make_maps<T>(&p, &arrays)) return COURSE_CUDA_ERROR;
     p.tiles_of_head = CEIL_DIV(p.N_q, T::BLOCK_Q);
     p.tiles = p.tiles_of_head * p.B * p.H_q;
     // Without a mask all tiles take as long, and one head after the other needs the least L2.
@@ -505,7 +500,11 @@ extern "C" int low_precision(bf16* O_gpu, float* LSE_gpu, const e4m3* Q_gpu, con
     p.causal = causal != 0, p.per_block = per_block != 0, p.c = scale * LOG2_E;
     int multiprocessors, status = check_call(&arrays, &p, d, scale, &multiprocessors);
     if (status != COURSE_OK || multiprocessors == 0) return status;
-    if (d == 128) return launch<flash_tiles<128, 2, true>>(p, arrays, multiprocessors);
-    return N_k >= LONG ? launch<flash_tiles<64, 3, false>>(p, arrays, multiprocessors)
-                       : launch<flash_tiles<64, 2, false>>(p, arrays, multiprocessors);
+    // A large block costs less a key. It has one scale, and is waste where a mask hides it.
+    if (d == 64)
+        return per_block ? launch<flash_tiles<64, 3, 128>>(p, arrays, multiprocessors)
+                         : launch<flash_tiles<64, 2, 256>>(p, arrays, multiprocessors);
+    return per_block || N_k < (causal ? 2 * LONG : LONG)
+               ? launch<flash_tiles<128, 2, 128>>(p, arrays, multiprocessors)
+               : launch<flash_tiles<128, 2, 192>>(p, arrays, multiprocessors);
 }

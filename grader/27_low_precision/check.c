@@ -22,8 +22,9 @@ static void whole_tiles(struct check* c) {
     low_case(all_keys(c, 128, 128), "", JUDGE_O);
     low_case(all_keys(c, 128, 128 * check_pick(c, 9, 11)), "", JUDGE_O);
     low_case(of_d(all_keys(c, 128, 384), 128), "", JUDGE_O);
-    low_case(of_d(all_keys(c, 64, 1280), 128), "", JUDGE_O);
-    low_case(all_keys(c, 192, 2048), "", JUDGE_O);  // from just so many tiles may be larger
+    low_case(of_d(all_keys(c, 64, 1536), 128), "",
+             JUDGE_O);  // from so many on blocks may be larger
+    low_case(all_keys(c, 192, 2048), "", JUDGE_O);
 }
 
 static struct low with_another_flag(struct low l) {
@@ -133,9 +134,11 @@ static void ragged(struct check* c) {
     low_case(of_blocks(all_keys(c, 17, 128 + check_pick(c, 1, 9)), 0), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, 33, 15), 0), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, 129, 16), 0), "", JUDGE_O);  // one row has a tile alone
+    low_case(of_blocks(all_keys(c, 193, 16), 0), "", JUDGE_O);
     // Where a head's scales begin: each head has one block, which is not full.
     low_case(of_blocks(of_heads(all_keys(c, 33, check_pick(c, 70, 100)), 1, 2, 1), 6), "", JUDGE_O);
     low_case(of_blocks(of_d(all_keys(c, 200, 130), 128), 0), "", JUDGE_O);
+    low_case(of_d(all_keys(c, 70, 1536 + check_pick(c, 3, 60)), 128), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, 1, 4321), 0), "", JUDGE_O);
     low_case(of_blocks(of_heads(all_keys(c, 200, 2048 + check_pick(c, 3, 60)), 1, 2, 1), 0), "",
              JUDGE_O);
@@ -492,6 +495,7 @@ static void safe(struct check* c) {
              JUDGE_O);
     low_case(of_blocks(of_d(all_keys(c, 65, 1100), 128), 0), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, check_pick(c, 129, 150), 2048), 0), "", JUDGE_O);
+    low_case(of_d(causal(c, 65, 3072 + check_pick(c, 3, 60)), 128), "", JUDGE_O);
     // With tiles of 192 rows a warpgroup has none of these rows, and no scale.
     low_case(of_blocks(all_keys(c, check_pick(c, 1, 128), 2048), 0), "", JUDGE_O);
     step_of_normal(c, rotated(rows_of_X(1, 128 + check_pick(c, 1, 99), 2, 64)), "");
@@ -540,18 +544,19 @@ static void judge_step_traffic(struct check* c, struct step s) {
                   1.05);
 }
 
-// Every tile of queries reads all keys and values that it sees, a byte each: in tiles of 128 keys
-// 0.75 of what it would read without a mask; 1 if none is left out. Tiles have 64 queries or more.
+// Every tile of queries reads all keys and values that it sees, a byte each: in tiles of 192 queries
+// and 128 keys 0.75 of what it would read without a mask; 1 if none is left out. Tiles have 64
+// queries or more.
 static void read_once_per_tile(struct check* c) {
     enum { N = 256, TILE = 64 };
     const double of_a_key = 2.0 * (double)low_contract.d, of_Q = N * (double)low_contract.d;
     double read = (double)low_by_wgmma(all_keys(c, N, N))->global_load_bytes - of_Q;
     check_at_most(c, CAUSE_too_much_read, "times that K and V are read", read / (of_a_key * N),
                   (double)N / TILE);
-    double hidden = low_loads(of_blocks(causal(c, N, N), 0));
-    double more = low_loads(of_blocks(causal(c, N, N + MORE_KEYS), 0));
-    judge_masked_reads(c, N, hidden, more, 0.8);  // scales are read, too
-    low_loads(all_keys(c, 16, 4096));             // and no scores are kept
+    double hidden = low_loads(of_blocks(causal(c, 2 * N, 2 * N), 0));
+    double more = low_loads(of_blocks(causal(c, 2 * N, 2 * N + MORE_KEYS), 0));
+    judge_masked_reads(c, 2 * N, hidden, more, 0.8);  // scales are read, too
+    low_loads(all_keys(c, 16, 4096));                 // and no scores are kept
     judge_step_traffic(c, rows_of_X(1, 256, 2, 64));
     judge_step_traffic(c, of_all(transposed(rows_of_X(1, 256, 2, 64))));
 }

@@ -14,10 +14,21 @@
 #define LN_2 0.69314718f
 
 enum {
-    BLOCK_K = SCALE_BLOCK,  // keys of a block: they share their scales
-    ROWS = 64,              // queries of a warpgroup: the M of wgmma
-    WARP_ROWS = 16,         // of one of its warps
+    ROWS = 64,       // queries of a warpgroup: the M of wgmma
+    WARP_ROWS = 16,  // of one of its warps
     WARPGROUP = 128,
+};
+
+// The sizes of a kernel, T below: a head's d, BLOCK_Q queries of a tile, BLOCK_K keys of a block. A
+// block of V^T is panels, whose rows are KEYS_OF_PANEL bytes.
+template <int head_dim, int queries, int keys> struct block_sizes {
+    enum {
+        d = head_dim,
+        BLOCK_Q = queries,
+        BLOCK_K = keys,
+        KEYS_OF_PANEL = keys % 128 ? 64 : 128,
+    };
+    static_assert(keys % KEYS_OF_PANEL == 0, "a block is whole panels");
 };
 
 // What a kernel works on.
@@ -47,12 +58,13 @@ __device__ __forceinline__ int keys_seen(const struct flash& p, unsigned i) {
     return p.causal ? min(q + 1, p.N_k) : p.N_k;
 }
 
-// The walk of a tile of `rows` queries whose row0 is set. If they see no key, it is a block behind
-// the last key: TMA brings zeros and loads nothing, and a mask hides them.
-__device__ __forceinline__ void find_walk(const struct flash& p, struct place& place, int rows) {
-    int seen = keys_seen(p, place.row0 + rows - 1);
-    place.first = 0, place.last = (seen - 1) / BLOCK_K;
-    if (seen <= 0) place.first = place.last = p.N_k / BLOCK_K + 1;
+// The walk of a tile of queries whose row0 is set. If they see no key, it is a block behind the last
+// key: TMA brings zeros and loads nothing, and a mask hides them.
+template <class T>
+__device__ __forceinline__ void find_walk(const struct flash& p, struct place& place) {
+    int seen = keys_seen(p, place.row0 + T::BLOCK_Q - 1);
+    place.first = 0, place.last = (seen - 1) / T::BLOCK_K;
+    if (seen <= 0) place.first = place.last = p.N_k / T::BLOCK_K + 1;
 }
 
 // The tile of a block in a grid of all tiles, p.tiles_of_head of each head.
@@ -61,7 +73,7 @@ template <class T> __device__ __forceinline__ struct place place_of_block(const 
     int head = blockIdx.x / p.tiles_of_head;
     place.row0 = (int)(blockIdx.x % p.tiles_of_head) * T::BLOCK_Q;
     place.head = head % p.H_q, place.batch = head / p.H_q;
-    find_walk(p, place, T::BLOCK_Q);
+    find_walk<T>(p, place);
     return place;
 }
 
@@ -70,39 +82,55 @@ __device__ __forceinline__ int key_head(const struct flash& p, const struct plac
     return place.batch * p.H_k + place.head / (p.H_q / p.H_k);
 }
 
-// ---- products of a warpgroup. T has the sizes of its kernel: d, BLOCK_Q.
+// ---- products of a warpgroup
 
 // S = Q K^T for its rows: Q and K are descriptors. A row of both is d bytes.       (README eq. 3)
 template <class T>
-__device__ __forceinline__ void issue_QK(float S[BLOCK_K / 2], unsigned Q, unsigned K) {
+__device__ __forceinline__ void issue_QK(float S[T::BLOCK_K / 2], unsigned Q, unsigned K) {
     wgmma_fence();
 #pragma unroll
-    for (int x = 0; x < T::d / 32; x++) wgmma_e4m3<BLOCK_K, T::d>(S, Q + x * 2, K + x * 2, x > 0);
+    for (int x = 0; x < T::d / 32; x++)
+        wgmma_e4m3<T::BLOCK_K, T::d>(S, Q + x * 2, K + x * 2, x > 0);
     wgmma_commit();
 }
 
-// O += P V. P is in registers; a row of V^T is 128 keys.                           (README eq. 6)
+// O += P V. P is in registers.                                                    (README eq. 6)
 template <class T>
-__device__ __forceinline__ void issue_PV(float O[T::d / 2], const unsigned P[BLOCK_K / 8],
+__device__ __forceinline__ void issue_PV(float O[T::d / 2], const unsigned P[T::BLOCK_K / 8],
                                          unsigned V) {
+    const int panel = T::KEYS_OF_PANEL;
     wgmma_fence();
 #pragma unroll
-    for (int n = 0; n < BLOCK_K / 32; n++) wgmma_e4m3_registers<T::d>(O, &P[4 * n], V + n * 2, 1);
+    for (int n = 0; n < T::BLOCK_K / 32; n++)
+        wgmma_e4m3_registers<T::d, panel>(
+            O, &P[4 * n], V + (n * 32 / panel * panel * T::d + n * 32 % panel) / 16, 1);
     wgmma_commit();
+}
+
+// Asks for a block of V^T, from key0 on.
+template <class T>
+__device__ __forceinline__ void load_V(e4m3* to, const struct flash& p, mbarrier* full, int key0,
+                                       int head) {
+    for (int key = 0; key < T::BLOCK_K; key += T::KEYS_OF_PANEL)
+        tma_load_3d(to + key * T::d, &p.V_map, full, L2_EVICT_LAST, key0 + key, 0, head);
 }
 
 // ---- masks. A lane has two rows of S: S[i] is of row i / 2 % 2, of key i / 4 * 8 + i % 2 from its
 //      first key on.
 
-__device__ __forceinline__ void mask(float S[BLOCK_K / 2], const int seen[2], int first_key) {
+template <class T>
+__device__ __forceinline__ void mask(float S[T::BLOCK_K / 2], const int seen[2], int first_key) {
 #pragma unroll
-    for (int i = 0; i < BLOCK_K / 2; i++)
+    for (int i = 0; i < T::BLOCK_K / 2; i++)
         if (first_key + i / 4 * 8 + i % 2 >= seen[i / 2 % 2]) S[i] = -INFINITY;
 }
 
 // The same, if there is a key to hide.
-__device__ __forceinline__ void mask_edges(float S[BLOCK_K / 2], const int seen[2], int first_key) {
-    if (first_key > min(seen[0], seen[1]) - BLOCK_K) mask(S, seen, first_key + threadIdx.x % 4 * 2);
+template <class T>
+__device__ __forceinline__ void mask_edges(float S[T::BLOCK_K / 2], const int seen[2],
+                                           int first_key) {
+    if (first_key > min(seen[0], seen[1]) - T::BLOCK_K)
+        mask<T>(S, seen, first_key + threadIdx.x % 4 * 2);
 }
 
 template <class T>
@@ -152,17 +180,18 @@ struct arrays8 {
     const e4m3 *Q, *K, *Vt;
 };
 
-// Makes the maps, for tiles of block_q queries. Returns 0, or not.
-static inline int make_maps(struct flash* p, const struct arrays8* a, int d, int block_q) {
+// Makes the maps. Returns 0, or not.
+template <class T> static inline int make_maps(struct flash* p, const struct arrays8* a) {
+    const int d = T::d;
     // An array without rows has no map. Without a key it is that of rows of Q, and the block behind
     // the last key lies behind it.
     const bool keys = p->N_k > 0;
     const int64_t heads = (int64_t)p->B * p->H_q, key_heads = keys ? (int64_t)p->B * p->H_k : 1;
-    return encode_bytes(&p->Q_map, a->Q, d, p->N_q, heads, d, block_q) ||
+    return encode_bytes(&p->Q_map, a->Q, d, p->N_q, heads, d, T::BLOCK_Q) ||
            encode_bytes(&p->K_map, keys ? a->K : a->Q, d, keys ? p->N_k : 1, key_heads, d,
-                        BLOCK_K) ||
+                        T::BLOCK_K) ||
            encode_bytes(&p->V_map, keys ? a->Vt : a->Q, keys ? PADDED(p->N_k) : 16, keys ? d : 1,
-                        key_heads, BLOCK_K, d) ||
+                        key_heads, T::KEYS_OF_PANEL, d) ||
            encode(&p->O_map, p->O, p->B, p->N_q, p->H_q, d, WARP_ROWS, 1);
 }
 

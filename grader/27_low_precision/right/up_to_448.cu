@@ -114,12 +114,11 @@ extern "C" int low_precision_quantise(e4m3* to_gpu, float* scales_gpu, const bf1
 // ---- attention ---------------------------------------------------------------------------------
 
 // The sizes of a kernel. under_PV: exponentials run under this block's P V; else behind it.
-template <int head_dim, int consumers, bool under_PV> struct flash_tiles {
+template <int head_dim, int consumers, bool under_PV>
+struct flash_tiles : block_sizes<head_dim, ROWS * consumers, SCALE_BLOCK> {
     enum {
-        d = head_dim,
         CONSUMERS = consumers,
-        BLOCK_Q = ROWS * consumers,
-        STAGE = BLOCK_K * head_dim / 16,  // from stage to stage of K or V, for descriptors
+        STAGE = SCALE_BLOCK * head_dim / 16,  // from stage to stage of K or V, for descriptors
         THREADS = WARPGROUP * (consumers + 1),
         UNDER_PV = under_PV,
         PRODUCER_REGISTERS = consumers == 3 ? 32 : 24,
@@ -134,8 +133,8 @@ struct scales {
 
 template <class T> struct block_smem {
     e4m3 Q[Q_STAGES][T::BLOCK_Q * T::d];
-    e4m3 K[STAGES][BLOCK_K * T::d];
-    e4m3 V[STAGES][T::d * BLOCK_K];
+    e4m3 K[STAGES][T::BLOCK_K * T::d];
+    e4m3 V[STAGES][T::d * T::BLOCK_K];
     bf16 O[T::d / PANEL][T::BLOCK_Q * PANEL];
     struct place place[Q_STAGES];  // of the tile in Q[...]
     struct scales scales[STAGES];  // of the block in K[...]
@@ -157,7 +156,7 @@ template <class T> __device__ __forceinline__ struct place place_of(const struct
     int head = section + t % heads;
     place.row0 = (p.tiles_of_head - 1 - t / heads) * T::BLOCK_Q;
     place.batch = head / p.H_q, place.head = head % p.H_q;
-    find_walk(p, place, T::BLOCK_Q);
+    find_walk<T>(p, place);
     return place;
 }
 
@@ -165,9 +164,9 @@ template <class T> __device__ __forceinline__ struct place place_of(const struct
 
 // What a consumer's thread knows of its tile.
 template <class T> struct state {
-    float S[BLOCK_K / 2];
+    float S[T::BLOCK_K / 2];
     float O[T::d / 2];
-    unsigned P[BLOCK_K / 8];
+    unsigned P[T::BLOCK_K / 8];
     float m[2], l[2];      // m: in base 2, and of the weights times the scale of V
     struct scales scales;  // of the block that is in S
     struct place place;
@@ -209,7 +208,7 @@ __device__ __forceinline__ void see_keys(struct state<T>& s, const struct flash&
     int first_row = s.place.row0 + s.consumer * ROWS;
     s.row = first_row + s.thread / 32 * WARP_ROWS + s.thread % 32 / 4;
     s.seen[0] = keys_seen(p, s.row), s.seen[1] = keys_seen(p, s.row + 8);
-    s.plain_to = keys_seen(p, first_row) / BLOCK_K;
+    s.plain_to = keys_seen(p, first_row) / T::BLOCK_K;
     // A warpgroup's rows lie in one block of 128. Behind the last query there may be no scale.
     int64_t head = (int64_t)s.place.batch * p.H_q + s.place.head;
     const unsigned row = min((unsigned)first_row, (unsigned)p.N_q - 1);
@@ -224,7 +223,7 @@ template <class T>
 __device__ __forceinline__ void raise_maximum(struct state<T>& s, float alpha[2]) {
     float part[2][2] = {{s.S[0], s.S[1]}, {s.S[2], s.S[3]}};  // two of a row: a shorter chain
 #pragma unroll
-    for (int i = 4; i < BLOCK_K / 2; i++)
+    for (int i = 4; i < T::BLOCK_K / 2; i++)
         part[i / 2 % 2][i % 2] = fmaxf(part[i / 2 % 2][i % 2], s.S[i]);
 #pragma unroll
     for (int r = 0; r < 2; r++) {
@@ -249,7 +248,7 @@ __device__ __forceinline__ void exponentials(struct state<T>& s, float sum[2], b
         sum[r] = 0.0f;
     }
 #pragma unroll
-    for (int i = 0; i < BLOCK_K / 2; i++) {
+    for (int i = 0; i < T::BLOCK_K / 2; i++) {
         s.S[i] = exp2_approx(fmaf(s.S[i], c, shift[i / 2 % 2]));
         sum[i / 2 % 2] += s.S[i];
     }
@@ -262,7 +261,7 @@ __device__ __forceinline__ void exponentials(struct state<T>& s, float sum[2], b
 // neighbours, and V^T has its keys in this order.
 template <class T> __device__ __forceinline__ void pack(struct state<T>& s) {
 #pragma unroll
-    for (int n = 0; n < BLOCK_K / 8; n++) {
+    for (int n = 0; n < T::BLOCK_K / 8; n++) {
         const float* P = &s.S[n / 2 * 8 + n % 2 * 2];
         s.P[n] = pack_e4m3(P[0], P[1], P[4], P[5]);
     }
@@ -272,7 +271,7 @@ template <class T> __device__ __forceinline__ void pack(struct state<T>& s) {
 template <class T> __device__ __forceinline__ void first_softmax(struct state<T>& s) {
     float alpha[2];
     s.m[0] = s.m[1] = -INFINITY;
-    mask_edges(s.S, s.seen, s.j * BLOCK_K);
+    mask_edges<T>(s.S, s.seen, s.j * T::BLOCK_K);
     raise_maximum<T>(s, alpha);
     exponentials<T>(s, s.l, true);
 }
@@ -291,16 +290,16 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     issue_PV<T>(s.O, s.P, s.V + stage * T::STAGE);
     named_arrive(TURN + (s.consumer + 1) % T::CONSUMERS, TURN_THREADS);
     wgmma_wait<1>();
-    wgmma_hold<BLOCK_K / 2>(s.S);
+    wgmma_hold<T::BLOCK_K / 2>(s.S);
     release_K<T>(s, smem, next);
-    if (masked) mask(s.S, s.seen, s.j * BLOCK_K + s.thread % 4 * 2);
+    if (masked) mask<T>(s.S, s.seen, s.j * T::BLOCK_K + s.thread % 4 * 2);
     raise_maximum<T>(s, alpha);
     if (T::UNDER_PV) {
         exponentials<T>(s, sum, masked);
         // Something that the compiler takes for a use of the sums, and that never happens: else it
         // moves the wait for P V above the exponentials, and nothing runs under it.
         if (__builtin_expect(!(sum[0] + sum[1] < INFINITY), 0)) __nanosleep(20);
-        wgmma_hold<BLOCK_K / 2>(s.S);
+        wgmma_hold<T::BLOCK_K / 2>(s.S);
     }
     wgmma_wait<0>();
     wgmma_hold<T::d / 2>(s.O);
@@ -359,7 +358,7 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
     named_arrive(TURN + (consumer + 1) % T::CONSUMERS, TURN_THREADS);
     see_keys<T>(s, p);
     wgmma_wait<0>();
-    wgmma_hold<BLOCK_K / 2>(s.S);
+    wgmma_hold<T::BLOCK_K / 2>(s.S);
     release_K<T>(s, smem, 0);
     first_softmax<T>(s);
     pack<T>(s);
@@ -387,12 +386,12 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
             see_keys<T>(s, p);
             finish_sums(p, done, row, s.m, s.l, factor);
             wgmma_wait<1>();
-            wgmma_hold<BLOCK_K / 2>(s.S);
+            wgmma_hold<T::BLOCK_K / 2>(s.S);
             release_K<T>(s, smem, next);
             first_softmax<T>(s);
             wgmma_wait<0>();
             wgmma_hold<T::d / 2>(s.O);
-            wgmma_hold<BLOCK_K / 2>(s.S);
+            wgmma_hold<T::BLOCK_K / 2>(s.S);
             if (s.thread == 0) mbarrier_arrive(&smem.V_empty[stage]);
             pack<T>(s);
         } else {
@@ -443,12 +442,11 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
             mbarrier_wait(&smem.K_empty[stage], parity);
             smem.scales[stage] = scales;  // who waits for K_full sees them
             mbarrier_arrive_expect(&smem.K_full[stage], sizeof smem.K[0]);
-            tma_load_3d(smem.K[stage], &p.K_map, &smem.K_full[stage], L2_EVICT_LAST, 0, j * BLOCK_K,
-                        head);
+            tma_load_3d(smem.K[stage], &p.K_map, &smem.K_full[stage], L2_EVICT_LAST, 0,
+                        j * T::BLOCK_K, head);
             mbarrier_wait(&smem.V_empty[stage], parity);
             mbarrier_arrive_expect(&smem.V_full[stage], sizeof smem.V[0]);
-            tma_load_3d(smem.V[stage], &p.V_map, &smem.V_full[stage], L2_EVICT_LAST, j * BLOCK_K, 0,
-                        head);
+            load_V<T>(smem.V[stage], p, &smem.V_full[stage], j * T::BLOCK_K, head);
         }
     }
     // The last block to be done puts the tickets back: all others have taken theirs.
@@ -491,7 +489,7 @@ __global__ void __launch_bounds__(T::THREADS, 1)
 
 template <class T>
 static int launch(struct flash p, const struct arrays8& arrays, int multiprocessors) {
-    if (make_maps(&p, &arrays, T::d, T::BLOCK_Q)) return COURSE_CUDA_ERROR;
+    if (make_maps<T>(&p, &arrays)) return COURSE_CUDA_ERROR;
     p.tiles_of_head = CEIL_DIV(p.N_q, T::BLOCK_Q);
     p.tiles = p.tiles_of_head * p.B * p.H_q;
     // Without a mask all tiles take as long, and one head after the other needs the least L2.

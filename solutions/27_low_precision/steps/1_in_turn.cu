@@ -101,12 +101,8 @@ extern "C" int low_precision_quantise(e4m3* to_gpu, float* scales_gpu, const bf1
 
 // ---- attention ---------------------------------------------------------------------------------
 
-template <int head_dim> struct flash_tiles {
-    enum {
-        d = head_dim,
-        BLOCK_Q = ROWS,
-        THREADS = WARPGROUP,
-    };
+template <int head_dim> struct flash_tiles : block_sizes<head_dim, ROWS, SCALE_BLOCK> {
+    enum { THREADS = WARPGROUP };
 };
 
 // The scales of a block of K and of V.
@@ -116,17 +112,17 @@ struct scales {
 
 template <class T> struct block_smem {
     e4m3 Q[T::BLOCK_Q * T::d];
-    e4m3 K[BLOCK_K * T::d];
-    e4m3 V[T::d * BLOCK_K];
+    e4m3 K[T::BLOCK_K * T::d];
+    e4m3 V[T::d * T::BLOCK_K];
     bf16 O[T::d / PANEL][T::BLOCK_Q * PANEL];
     mbarrier loaded;
 };
 
 // What a thread knows of its two rows.
 template <class T> struct state {
-    float S[BLOCK_K / 2];
+    float S[T::BLOCK_K / 2];
     float O[T::d / 2];
-    unsigned P[BLOCK_K / 8];
+    unsigned P[T::BLOCK_K / 8];
     float m[2], l[2];      // m: in base 2, and of the weights times the scale of V
     struct scales scales;  // of the block that is in S
     float c;               // scale * log2(e) * the scale of its rows of Q
@@ -149,7 +145,7 @@ template <class T>
 __device__ __forceinline__ void raise_maximum(struct state<T>& s, float alpha[2]) {
     float part[2][2] = {{s.S[0], s.S[1]}, {s.S[2], s.S[3]}};  // two of a row: a shorter chain
 #pragma unroll
-    for (int i = 4; i < BLOCK_K / 2; i++)
+    for (int i = 4; i < T::BLOCK_K / 2; i++)
         part[i / 2 % 2][i % 2] = fmaxf(part[i / 2 % 2][i % 2], s.S[i]);
 #pragma unroll
     for (int r = 0; r < 2; r++) {
@@ -174,7 +170,7 @@ __device__ __forceinline__ void exponentials(struct state<T>& s, float sum[2], b
         sum[r] = 0.0f;
     }
 #pragma unroll
-    for (int i = 0; i < BLOCK_K / 2; i++) {
+    for (int i = 0; i < T::BLOCK_K / 2; i++) {
         s.S[i] = exp2_approx(fmaf(s.S[i], c, shift[i / 2 % 2]));
         sum[i / 2 % 2] += s.S[i];
     }
@@ -187,7 +183,7 @@ __device__ __forceinline__ void exponentials(struct state<T>& s, float sum[2], b
 // neighbours, and V^T has its keys in this order.
 template <class T> __device__ __forceinline__ void pack(struct state<T>& s) {
 #pragma unroll
-    for (int n = 0; n < BLOCK_K / 8; n++) {
+    for (int n = 0; n < T::BLOCK_K / 8; n++) {
         const float* P = &s.S[n / 2 * 8 + n % 2 * 2];
         s.P[n] = pack_e4m3(P[0], P[1], P[4], P[5]);
     }
@@ -251,16 +247,16 @@ __global__ void __launch_bounds__(T::THREADS)
             if (is_first)
                 tma_load_3d(smem.Q, &p.Q_map, &smem.loaded, L2_EVICT_FIRST, 0, place.row0,
                             place.batch * p.H_q + place.head);
-            tma_load_3d(smem.K, &p.K_map, &smem.loaded, L2_EVICT_LAST, 0, j * BLOCK_K, head);
-            tma_load_3d(smem.V, &p.V_map, &smem.loaded, L2_EVICT_LAST, j * BLOCK_K, 0, head);
+            tma_load_3d(smem.K, &p.K_map, &smem.loaded, L2_EVICT_LAST, 0, j * T::BLOCK_K, head);
+            load_V<T>(smem.V, p, &smem.loaded, j * T::BLOCK_K, head);
         }
         s.scales = scales_of(p, head, j);
         mbarrier_wait(&smem.loaded, parity);
         issue_QK<T>(s.S, Q, K);
         wgmma_wait<0>();
-        wgmma_hold<BLOCK_K / 2>(s.S);
+        wgmma_hold<T::BLOCK_K / 2>(s.S);
         float alpha[2], sum[2];
-        mask_edges(s.S, s.seen, j * BLOCK_K);
+        mask_edges<T>(s.S, s.seen, j * T::BLOCK_K);
         raise_maximum<T>(s, alpha);
         exponentials<T>(s, sum, true);
         multiply_rows<T>(s.O, alpha);
@@ -279,7 +275,7 @@ __global__ void __launch_bounds__(T::THREADS)
 }
 
 template <class T> static int launch(struct flash p, const struct arrays8& arrays) {
-    if (make_maps(&p, &arrays, T::d, T::BLOCK_Q)) return COURSE_CUDA_ERROR;
+    if (make_maps<T>(&p, &arrays)) return COURSE_CUDA_ERROR;
     p.tiles_of_head = CEIL_DIV(p.N_q, T::BLOCK_Q);
     void (*kernel)(struct flash) = low_precision_kernel<T>;
     const int bytes = sizeof(struct block_smem<T>);

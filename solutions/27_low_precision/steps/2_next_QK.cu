@@ -107,12 +107,11 @@ extern "C" int low_precision_quantise(e4m3* to_gpu, float* scales_gpu, const bf1
 
 // ---- attention ---------------------------------------------------------------------------------
 
-template <int head_dim> struct flash_tiles {
+enum { CONSUMERS = 2 };
+
+template <int head_dim> struct flash_tiles : block_sizes<head_dim, ROWS * CONSUMERS, SCALE_BLOCK> {
     enum {
-        d = head_dim,
-        CONSUMERS = 2,
-        BLOCK_Q = ROWS * CONSUMERS,
-        STAGE = BLOCK_K * head_dim / 16,  // from stage to stage of K or V, for descriptors
+        STAGE = SCALE_BLOCK * head_dim / 16,  // from stage to stage of K or V, for descriptors
         THREADS = WARPGROUP * (CONSUMERS + 1),
         PRODUCER_REGISTERS = 24,
         CONSUMER_REGISTERS = 240,
@@ -126,8 +125,8 @@ struct scales {
 
 template <class T> struct block_smem {
     e4m3 Q[T::BLOCK_Q * T::d];
-    e4m3 K[STAGES][BLOCK_K * T::d];
-    e4m3 V[STAGES][T::d * BLOCK_K];
+    e4m3 K[STAGES][T::BLOCK_K * T::d];
+    e4m3 V[STAGES][T::d * T::BLOCK_K];
     bf16 O[T::d / PANEL][T::BLOCK_Q * PANEL];
     struct scales scales[STAGES];  // of the block in K[...]
     mbarrier Q_full;
@@ -136,9 +135,9 @@ template <class T> struct block_smem {
 
 // What a thread knows of its two rows.
 template <class T> struct state {
-    float S[BLOCK_K / 2];
+    float S[T::BLOCK_K / 2];
     float O[T::d / 2];
-    unsigned P[BLOCK_K / 8];
+    unsigned P[T::BLOCK_K / 8];
     float m[2], l[2];      // m: in base 2, and of the weights times the scale of V
     struct scales scales;  // of the block that is in S
     float c;               // scale * log2(e) * the scale of its rows of Q
@@ -161,7 +160,7 @@ template <class T>
 __device__ __forceinline__ void raise_maximum(struct state<T>& s, float alpha[2]) {
     float part[2][2] = {{s.S[0], s.S[1]}, {s.S[2], s.S[3]}};  // two of a row: a shorter chain
 #pragma unroll
-    for (int i = 4; i < BLOCK_K / 2; i++)
+    for (int i = 4; i < T::BLOCK_K / 2; i++)
         part[i / 2 % 2][i % 2] = fmaxf(part[i / 2 % 2][i % 2], s.S[i]);
 #pragma unroll
     for (int r = 0; r < 2; r++) {
@@ -186,7 +185,7 @@ __device__ __forceinline__ void exponentials(struct state<T>& s, float sum[2], b
         sum[r] = 0.0f;
     }
 #pragma unroll
-    for (int i = 0; i < BLOCK_K / 2; i++) {
+    for (int i = 0; i < T::BLOCK_K / 2; i++) {
         s.S[i] = exp2_approx(fmaf(s.S[i], c, shift[i / 2 % 2]));
         sum[i / 2 % 2] += s.S[i];
     }
@@ -199,7 +198,7 @@ __device__ __forceinline__ void exponentials(struct state<T>& s, float sum[2], b
 // neighbours, and V^T has its keys in this order.
 template <class T> __device__ __forceinline__ void pack(struct state<T>& s) {
 #pragma unroll
-    for (int n = 0; n < BLOCK_K / 8; n++) {
+    for (int n = 0; n < T::BLOCK_K / 8; n++) {
         const float* P = &s.S[n / 2 * 8 + n % 2 * 2];
         s.P[n] = pack_e4m3(P[0], P[1], P[4], P[5]);
     }
@@ -247,18 +246,18 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
     s.m[0] = s.m[1] = -INFINITY, s.l[0] = s.l[1] = 0.0f;
 #pragma unroll
     for (int i = 0; i < T::d / 2; i++) s.O[i] = 0.0f;
-    if (consumer == T::CONSUMERS - 1) named_arrive(TURN, TURN_THREADS);  // consumer 0 begins
+    if (consumer == CONSUMERS - 1) named_arrive(TURN, TURN_THREADS);  // consumer 0 begins
     mbarrier_wait(&smem.Q_full, 0);
     mbarrier_wait(&smem.K_full[0], 0);
     s.scales = smem.scales[0];
     named_sync(TURN + consumer, TURN_THREADS);  // also: all 128 have read the scales
     issue_QK<T>(s.S, Q, K);
-    named_arrive(TURN + (consumer + 1) % T::CONSUMERS, TURN_THREADS);
+    named_arrive(TURN + (consumer + 1) % CONSUMERS, TURN_THREADS);
     wgmma_wait<0>();
-    wgmma_hold<BLOCK_K / 2>(s.S);
+    wgmma_hold<T::BLOCK_K / 2>(s.S);
     if (thread == 0) mbarrier_arrive(&smem.K_empty[0]);
     float alpha[2];
-    mask_edges(s.S, s.seen, place.last * BLOCK_K);
+    mask_edges<T>(s.S, s.seen, place.last * T::BLOCK_K);
     raise_maximum<T>(s, alpha);
     make_weights<T>(s, alpha);
     unsigned round = 0, stage = 0;
@@ -270,11 +269,11 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
         issue_QK<T>(s.S, Q, K + next * T::STAGE);
         mbarrier_wait(&smem.V_full[stage], round / STAGES % 2);
         issue_PV<T>(s.O, s.P, V + stage * T::STAGE);
-        named_arrive(TURN + (consumer + 1) % T::CONSUMERS, TURN_THREADS);
+        named_arrive(TURN + (consumer + 1) % CONSUMERS, TURN_THREADS);
         wgmma_wait<1>();
-        wgmma_hold<BLOCK_K / 2>(s.S);
+        wgmma_hold<T::BLOCK_K / 2>(s.S);
         if (thread == 0) mbarrier_arrive(&smem.K_empty[next]);
-        mask_edges(s.S, s.seen, j * BLOCK_K);
+        mask_edges<T>(s.S, s.seen, j * T::BLOCK_K);
         raise_maximum<T>(s, alpha);
         wgmma_wait<0>();
         wgmma_hold<T::d / 2>(s.O);
@@ -318,12 +317,11 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
         mbarrier_wait(&smem.K_empty[stage], parity);
         smem.scales[stage] = scales;  // who waits for K_full sees them
         mbarrier_arrive_expect(&smem.K_full[stage], sizeof smem.K[0]);
-        tma_load_3d(smem.K[stage], &p.K_map, &smem.K_full[stage], L2_EVICT_LAST, 0, j * BLOCK_K,
+        tma_load_3d(smem.K[stage], &p.K_map, &smem.K_full[stage], L2_EVICT_LAST, 0, j * T::BLOCK_K,
                     head);
         mbarrier_wait(&smem.V_empty[stage], parity);
         mbarrier_arrive_expect(&smem.V_full[stage], sizeof smem.V[0]);
-        tma_load_3d(smem.V[stage], &p.V_map, &smem.V_full[stage], L2_EVICT_LAST, j * BLOCK_K, 0,
-                    head);
+        load_V<T>(smem.V[stage], p, &smem.V_full[stage], j * T::BLOCK_K, head);
     }
 }
 
@@ -333,8 +331,8 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
 template <class T> __device__ __forceinline__ void make_barriers(struct block_smem<T>& smem) {
     mbarrier_init(&smem.Q_full, 1);
     for (int i = 0; i < STAGES; i++) {
-        mbarrier_init(&smem.K_full[i], 1), mbarrier_init(&smem.K_empty[i], T::CONSUMERS);
-        mbarrier_init(&smem.V_full[i], 1), mbarrier_init(&smem.V_empty[i], T::CONSUMERS);
+        mbarrier_init(&smem.K_full[i], 1), mbarrier_init(&smem.K_empty[i], CONSUMERS);
+        mbarrier_init(&smem.V_full[i], 1), mbarrier_init(&smem.V_empty[i], CONSUMERS);
     }
     fence_mbarrier_init();
 }
@@ -360,7 +358,7 @@ __global__ void __launch_bounds__(T::THREADS, 1)
 }
 
 template <class T> static int launch(struct flash p, const struct arrays8& arrays) {
-    if (make_maps(&p, &arrays, T::d, T::BLOCK_Q)) return COURSE_CUDA_ERROR;
+    if (make_maps<T>(&p, &arrays)) return COURSE_CUDA_ERROR;
     p.tiles_of_head = CEIL_DIV(p.N_q, T::BLOCK_Q);
     void (*kernel)(struct flash) = low_precision_kernel<T>;
     const int bytes = sizeof(struct block_smem<T>);

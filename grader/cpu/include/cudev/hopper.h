@@ -193,26 +193,23 @@ __forceinline__ void wgmma_bf16_registers_first(float* d, const unsigned a[4], u
 }
 
 // Of eight bits: 32 of k, and both operands K_MAJOR.
-#define CUDEV_SIZES_OF_EIGHT                              \
-    static_assert(n == 64 || n == 128, "n is 64 or 128"); \
-    CUDEV_SIZES
 #define CUDEV_WGMMA(type, format)                                                                  \
     template <int n, int swizzle = 128>                                                            \
     __forceinline__ void wgmma_##type(float* d, unsigned a, unsigned b, int add, CUDEV_HERE) {     \
-        CUDEV_SIZES_OF_EIGHT;                                                                      \
+        CUDEV_SIZES;                                                                               \
         cudev_product p = {"wgmma_" #type "()", d, 0, a, b, n, 0, 0, swizzle, add, format, 0};     \
         cudev_wgmma(&p, file, line);                                                               \
     }                                                                                              \
     template <int n, int swizzle = 128>                                                            \
     __forceinline__ void wgmma_##type##_first(float* d, unsigned a, unsigned b, CUDEV_HERE) {      \
-        CUDEV_SIZES_OF_EIGHT;                                                                      \
+        CUDEV_SIZES;                                                                               \
         cudev_product p = {"wgmma_" #type "_first()", d, 0, a, b, n, 0, 0, swizzle, 0, format, 0}; \
         cudev_wgmma(&p, file, line);                                                               \
     }                                                                                              \
     template <int n, int swizzle = 128>                                                            \
     __forceinline__ void wgmma_##type##_registers(float* d, const unsigned a[4], unsigned b,       \
                                                   int add, CUDEV_HERE) {                           \
-        CUDEV_SIZES_OF_EIGHT;                                                                      \
+        CUDEV_SIZES;                                                                               \
         cudev_product p = {                                                                        \
             "wgmma_" #type "_registers()", d, a, 0, b, n, 0, 0, swizzle, add, format, 0};          \
         cudev_wgmma(&p, file, line);                                                               \
@@ -220,7 +217,7 @@ __forceinline__ void wgmma_bf16_registers_first(float* d, const unsigned a[4], u
     template <int n, int swizzle = 128>                                                            \
     __forceinline__ void wgmma_##type##_registers_first(float* d, const unsigned a[4], unsigned b, \
                                                         CUDEV_HERE) {                              \
-        CUDEV_SIZES_OF_EIGHT;                                                                      \
+        CUDEV_SIZES;                                                                               \
         cudev_product p = {                                                                        \
             "wgmma_" #type "_registers_first()", d, a, 0, b, n, 0, 0, swizzle, 0, format, 0};      \
         cudev_wgmma(&p, file, line);                                                               \
@@ -228,7 +225,6 @@ __forceinline__ void wgmma_bf16_registers_first(float* d, const unsigned a[4], u
 CUDEV_WGMMA(e4m3, CUDEV_E4M3)
 CUDEV_WGMMA(e5m2, CUDEV_E5M2)
 #undef CUDEV_WGMMA
-#undef CUDEV_SIZES_OF_EIGHT
 #undef CUDEV_SIZES
 
 // ---- stmatrix ----
