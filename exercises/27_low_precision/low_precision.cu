@@ -15,6 +15,7 @@
 #include "quantise.h"
 
 enum {
+    CONSUMERS = 2,
     Q_STAGES = 2,        // tiles of Q
     TURN = 1,            // named barrier TURN + w: it is consumer w's turn to issue products
     TURN_THREADS = 256,  // who gives a turn, and who takes it
@@ -83,15 +84,14 @@ extern "C" int low_precision_quantise(e4m3* to_gpu, float* scales_gpu, const bf1
 
 // ---- attention ---------------------------------------------------------------------------------
 
-template <int head_dim, int consumers, int keys>
-struct flash_tiles : block_sizes<head_dim, ROWS * consumers, keys> {
+template <int head_dim, int keys>
+struct flash_tiles : block_sizes<head_dim, ROWS * CONSUMERS, keys> {
     enum {
-        CONSUMERS = consumers,
         STAGES = keys == 192 ? 3 : 4,  // of K and of V
         STAGE = keys * head_dim / 16,  // from stage to stage of K or V, for descriptors
-        THREADS = WARPGROUP * (consumers + 1),
-        PRODUCER_REGISTERS = consumers == 3 ? 32 : 24,
-        CONSUMER_REGISTERS = consumers == 3 ? 160 : 240,
+        THREADS = WARPGROUP * (CONSUMERS + 1),
+        PRODUCER_REGISTERS = 24,
+        CONSUMER_REGISTERS = 240,
     };
 };
 
@@ -275,7 +275,7 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     named_sync(TURN + s.consumer, TURN_THREADS);  // also: all 128 have read the scales
     issue_QK<T>(s.S, s.Q, s.K + next * T::STAGE);
     issue_PV<T>(s.O, s.P, s.V + stage * T::STAGE);
-    named_arrive(TURN + (s.consumer + 1) % T::CONSUMERS, TURN_THREADS);
+    named_arrive(TURN + (s.consumer + 1) % CONSUMERS, TURN_THREADS);
     wgmma_wait<1>();
     wgmma_hold<T::BLOCK_K / 2>(s.S);
     release_K<T>(s, smem, next);
@@ -335,14 +335,14 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
     s.consumer = consumer, s.thread = threadIdx.x % WARPGROUP, s.round = 0, s.tile = 0;
     s.K = wgmma_descriptor(smem.K[0], 0);
     s.V = wgmma_descriptor(smem.V[0], 0);
-    if (consumer == T::CONSUMERS - 1) named_arrive(TURN, TURN_THREADS);  // consumer 0 begins
+    if (consumer == CONSUMERS - 1) named_arrive(TURN, TURN_THREADS);  // consumer 0 begins
     next_tile<T>(s, smem);
     // The grid is not larger than the number of tiles: there is a first one.
     mbarrier_wait(&smem.K_full[0], 0);
     s.scales = smem.scales[0];
     named_sync(TURN + consumer, TURN_THREADS);  // also: all have read smem.place and the scales
     issue_QK<T>(s.S, s.Q, s.K);
-    named_arrive(TURN + (consumer + 1) % T::CONSUMERS, TURN_THREADS);
+    named_arrive(TURN + (consumer + 1) % CONSUMERS, TURN_THREADS);
     see_keys<T>(s, p);
     wgmma_wait<0>();
     wgmma_hold<T::BLOCK_K / 2>(s.S);
@@ -368,7 +368,7 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
             issue_QK<T>(s.S, s.Q, s.K + next * T::STAGE);
             mbarrier_wait(&smem.V_full[stage], parity);
             issue_PV<T>(s.O, s.P, s.V + stage * T::STAGE);
-            named_arrive(TURN + (consumer + 1) % T::CONSUMERS, TURN_THREADS);
+            named_arrive(TURN + (consumer + 1) % CONSUMERS, TURN_THREADS);
             see_keys<T>(s, p);
             finish_sums(p, done, row, s.m, s.l, factor);
             wgmma_wait<1>();
@@ -439,10 +439,10 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
 // Who arrives how often in a phase of each barrier.
 template <class T> __device__ __forceinline__ void make_barriers(struct block_smem<T>& smem) {
     for (int i = 0; i < Q_STAGES; i++)
-        mbarrier_init(&smem.Q_full[i], 1), mbarrier_init(&smem.Q_empty[i], T::CONSUMERS);
+        mbarrier_init(&smem.Q_full[i], 1), mbarrier_init(&smem.Q_empty[i], CONSUMERS);
     for (int i = 0; i < T::STAGES; i++) {
-        mbarrier_init(&smem.K_full[i], 1), mbarrier_init(&smem.K_empty[i], T::CONSUMERS);
-        mbarrier_init(&smem.V_full[i], 1), mbarrier_init(&smem.V_empty[i], T::CONSUMERS);
+        mbarrier_init(&smem.K_full[i], 1), mbarrier_init(&smem.K_empty[i], CONSUMERS);
+        mbarrier_init(&smem.V_full[i], 1), mbarrier_init(&smem.V_empty[i], CONSUMERS);
     }
     fence_mbarrier_init();
 }
@@ -502,9 +502,9 @@ extern "C" int low_precision(bf16* O_gpu, float* LSE_gpu, const e4m3* Q_gpu, con
     if (status != COURSE_OK || multiprocessors == 0) return status;
     // A large block costs less a key. It has one scale, and is waste where a mask hides it.
     if (d == 64)
-        return per_block ? launch<flash_tiles<64, 3, 128>>(p, arrays, multiprocessors)
-                         : launch<flash_tiles<64, 2, 256>>(p, arrays, multiprocessors);
+        return per_block ? launch<flash_tiles<64, 128>>(p, arrays, multiprocessors)
+                         : launch<flash_tiles<64, 256>>(p, arrays, multiprocessors);
     return per_block || N_k < (causal ? 2 * LONG : LONG)
-               ? launch<flash_tiles<128, 2, 128>>(p, arrays, multiprocessors)
-               : launch<flash_tiles<128, 2, 192>>(p, arrays, multiprocessors);
+               ? launch<flash_tiles<128, 128>>(p, arrays, multiprocessors)
+               : launch<flash_tiles<128, 192>>(p, arrays, multiprocessors);
 }

@@ -17,10 +17,10 @@
 
 // ---- the attention -----------------------------------------------------------------------------
 
-// One block of keys, and more than a ring has stages: around it, and once more.
+// A block of keys or two, and more than a ring has stages: around it, and once more.
 static void whole_tiles(struct check* c) {
-    low_case(all_keys(c, 128, 128), "", JUDGE_O);
-    low_case(all_keys(c, 128, 128 * check_pick(c, 9, 11)), "", JUDGE_O);
+    low_case(all_keys(c, 128, 256), "", JUDGE_O);
+    low_case(all_keys(c, 128, 256 * check_pick(c, 5, 6)), "", JUDGE_O);
     low_case(of_d(all_keys(c, 128, 384), 128), "", JUDGE_O);
     low_case(of_d(all_keys(c, 64, 1536), 128), "",
              JUDGE_O);  // from so many on blocks may be larger

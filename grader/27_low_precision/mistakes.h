@@ -134,7 +134,10 @@ static enum cause explain_first_call(const struct low* l) {
 
 // ---- scales in the attention -------------------------------------------------------------------
 
-enum { WALK_K = 128, WALK_ROWS = 16, WALK_Q = 128 };
+enum { WALK_ROWS = 16, WALK_Q = 128, MOST_KEYS = 256 };
+
+// Keys of a block, as kernels may have it.
+static const int keys_of_block[] = {128, 192, MOST_KEYS};
 
 enum other_scale {
     MISSING,
@@ -315,31 +318,31 @@ static double rounded_weight(enum walk_flaw flaw, const struct numbers* n, doubl
     return few_bits_round(&E4M3, n, P);
 }
 
-// Rows i0 and the 15 behind it, of a tile of 128 rows.
-static void walk_rows(const struct low* l, enum walk_flaw flaw, int64_t b, int64_t h, int64_t i0,
-                      struct walked* w) {
+// Rows i0 and the 15 behind it, of a tile of 128 rows, by blocks of `keys`.
+static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_t b, int64_t h,
+                      int64_t i0, struct walked* w) {
     const struct problem* p = &l->p;
     const struct numbers numbers = numbers_of(&E4M3);
-    double P[WALK_ROWS][WALK_K], v = 1;
+    double P[WALK_ROWS][MOST_KEYS], v = 1;
     const int64_t tile_end = i0 / WALK_Q * WALK_Q + WALK_Q - 1;
     const int64_t last = keys_seen(p, tile_end < p->N_q ? tile_end : p->N_q - 1) - 1;
     memset(w, 0, sizeof *w);
     for (int r = 0; r < WALK_ROWS; r++) w->m[r] = -INFINITY;
-    for (int64_t j = last / WALK_K; last >= 0 && j >= 0; j--) {
-        v = scale_of_V(l, b, h, j * WALK_K);
+    for (int64_t j = last / keys; last >= 0 && j >= 0; j--) {
+        v = scale_of_V(l, b, h, j * keys);
         double alphas[WALK_ROWS];
         bool first_rows_grow = false;
         for (int r = 0; r < WALK_ROWS; r++) {
             double m = w->m[r], sum = 0;
-            for (int n = 0; n < WALK_K; n++) {
-                const int64_t key = j * WALK_K + n, i = i0 + r;
+            for (int n = 0; n < keys; n++) {
+                const int64_t key = j * keys + n, i = i0 + r;
                 const bool sees = i < p->N_q && key < keys_seen(p, i) && key < p->N_k;
                 P[r][n] = sees ? score(p, b, h, i, key) / M_LN2 + log2(v) : -INFINITY;
                 m = fmax(m, P[r][n] - (flaw == M_WITHOUT_V ? log2(v) : 0));
             }
             const double alpha = m > -INFINITY ? exp2(w->m[r] - m) : 1;
             w->m[r] = m;
-            for (int n = 0; n < WALK_K; n++) {
+            for (int n = 0; n < keys; n++) {
                 P[r][n] = P[r][n] > -INFINITY ? exp2(P[r][n] - m + 8) : 0;
                 sum += P[r][n];
                 P[r][n] = rounded_weight(flaw, &numbers, P[r][n]);
@@ -353,12 +356,12 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int64_t b, int64
         for (int r = 0; r < WALK_ROWS && !kept; r++)
             for (int64_t x = 0; x < p->d; x++) w->O[r][x] *= alphas[r];
         const int64_t of_V = flaw == V_OF_NEXT && j > 0 ? j - 1 : j;
-        const double v_there = scale_of_V(l, b, h, of_V * WALK_K);
+        const double v_there = scale_of_V(l, b, h, of_V * keys);
         for (int r = 0; r < WALK_ROWS; r++)
-            for (int n = 0; n < WALK_K && !(flaw == LAST_PV_LOST && j == 0); n++) {
+            for (int n = 0; n < keys && !(flaw == LAST_PV_LOST && j == 0); n++) {
                 int row = r, k = n % 32;
                 const int64_t key =
-                    of_V * WALK_K + n / 32 * 32 + k / SIXTEEN * SIXTEEN + key_of_byte[k % SIXTEEN];
+                    of_V * keys + n / 32 * 32 + k / SIXTEEN * SIXTEEN + key_of_byte[k % SIXTEEN];
                 weight_at(flaw, &row, &k);
                 const double weight = P[row][n / 32 * 32 + k];
                 if (key >= p->N_k || weight == 0) continue;
@@ -378,23 +381,26 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int64_t b, int64
 struct walk_of {
     const struct low* l;
     enum walk_flaw flaw;
+    int keys;
 };
 
 static bool rows_of_walk(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i0,
                          double* O, double* LSE) {
     const struct walk_of* of = how;
     struct walked w;
-    walk_rows(of->l, of->flaw, b, h, i0, &w);
+    walk_rows(of->l, of->flaw, of->keys, b, h, i0, &w);
     for (int r = 0; r < WALK_ROWS; r++) memcpy(O + r * p->d, w.O[r], (size_t)p->d * sizeof *O);
     memcpy(LSE, w.LSE, sizeof w.LSE);
     return true;
 }
 
 static enum cause explain_walk(const struct suspect* s) {
-    for (int flaw = 0; flaw < WALK_FLAWS; flaw++) {
-        const struct walk_of of = {s->problem, (enum walk_flaw)flaw};
-        if (forward_is_made_of_tiles(s, WALK_ROWS, rows_of_walk, &of)) return causes_of_walk[flaw];
-    }
+    for (size_t n = 0; n < sizeof keys_of_block / sizeof *keys_of_block; n++)
+        for (int flaw = 0; flaw < WALK_FLAWS; flaw++) {
+            const struct walk_of of = {s->problem, (enum walk_flaw)flaw, keys_of_block[n]};
+            if (forward_is_made_of_tiles(s, WALK_ROWS, rows_of_walk, &of))
+                return causes_of_walk[flaw];
+        }
     return CAUSE_NONE;
 }
 
@@ -419,9 +425,12 @@ static bool are_weights_rounded_alike(const struct suspect* s) {
 static bool are_zeros_counted(const struct suspect* s) {
     const struct low* l = s->problem;
     struct forward_mistake w = forward_right(&l->p);
-    w.block_k = WALK_K;
     w.flaw = TAIL_COUNTS;
-    return l->p.N_k > 0 && is_forward(s, &w);
+    for (size_t n = 0; n < sizeof keys_of_block / sizeof *keys_of_block; n++) {
+        w.block_k = keys_of_block[n];
+        if (l->p.N_k > 0 && is_forward(s, &w)) return true;
+    }
+    return false;
 }
 
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {

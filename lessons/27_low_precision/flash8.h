@@ -19,8 +19,8 @@ enum {
     WARPGROUP = 128,
 };
 
-// The sizes of a kernel, T below: a head's d, BLOCK_Q queries of a tile, BLOCK_K keys of a block. A
-// block of V^T is panels, whose rows are KEYS_OF_PANEL bytes.
+// The sizes of a kernel, T below: a head's d, BLOCK_Q queries of a tile, BLOCK_K keys of a block.
+// A block of V^T is panels, whose rows are KEYS_OF_PANEL bytes.
 template <int head_dim, int queries, int keys> struct block_sizes {
     enum {
         d = head_dim,
