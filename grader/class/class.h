@@ -145,6 +145,7 @@ struct handin {
     int of;  // the hand-in of somebody else of the group, which has the entries; -1: own
     char name[ID_SIZE];  // of the folder or file
     bool late;           // the platform says so
+    bool worked;         // on something in it that can be taken
     bool canvas;         // files that were handed in again are called x-1, x-2
     bool fixed, inner;   // the time is not that of the files; is that in the archive
     int64_t time;        // seconds since 1970; 0: unknown
