@@ -334,6 +334,8 @@ bool told_each(const char* told, size_t size, told_take take, void* to, char why
 // Reads a table: fields between commas, semicolons or tabs; UTF-8, UTF-16 or windows-1252. Returns
 // false with errno if there is no such file or it is no table. If true, the caller frees the table.
 bool table_read(const char* path, struct table* t);
+// What errno says after it, in words.
+const char* table_why(void);
 void table_free(struct table* t);
 
 // The column with this title, or -1.

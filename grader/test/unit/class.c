@@ -228,6 +228,14 @@ START_TEST(test_tables) {
     ck_assert_str_eq(t.record[2][1], "");  // a field that the record lacks
     table_free(&t);
     ck_assert(!read_table("student\nada,too many\n", &t));
+    ck_assert_ptr_nonnull(strstr(table_why(), "more fields"));
+    // What follows these would be lost.
+    ck_assert(!read_bytes("student\nada\0\nbob\n", 17, &t));
+    ck_assert_ptr_nonnull(strstr(table_why(), "byte 0"));
+    ck_assert(!read_table("student\n\"ada\nbob\ncarl\n", &t));
+    ck_assert_ptr_nonnull(strstr(table_why(), "closes"));
+    ck_assert(!table_read("/dev/null", &t));
+    ck_assert_ptr_nonnull(strstr(table_why(), "regular"));
     ck_assert(read_table("", &t));
     ck_assert_int_eq(table_column(&t, "student"), -1);
     table_free(&t);
