@@ -366,6 +366,10 @@ static void conflicts(struct check* c) {
                   per_request(t->shared_load_conflicts, t->shared_load_requests, needed), 0.1);
     check_at_most(c, CAUSE_bank_conflicts, "bank conflicts per store request to shared memory",
                   per_request(t->shared_store_conflicts, t->shared_store_requests, needed), 0.1);
+    // Lanes that go one after another meet no conflict, and are no faster. A tile that is loaded
+    // eight times over is another item's.
+    check_at_most(c, CAUSE_idle_lanes, "requests to shared memory, for each that whole warps need",
+                  (double)(t->shared_load_requests + t->shared_store_requests) / needed, 6);
 }
 
 // A tenth more than once: room for a table or a counter, none for a second look at a tile. What

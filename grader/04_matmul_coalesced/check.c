@@ -249,6 +249,12 @@ static void judge_sectors(struct check* c) {
     check_at_most(c, CAUSE_uncoalesced, "sectors moved in vain for each store of a warp, to C",
                   (double)t->global_store_excess_sectors / stores, 1);
     check_stored_once(c, "C");
+    // Lanes that go one after another move nothing in vain, and are no faster. A block may leave
+    // three lanes of four without work.
+    check_at_most(c, CAUSE_idle_lanes, "requests that load, for each that whole warps need",
+                  (double)t->global_load_requests / needed, 4);
+    check_at_most(c, CAUSE_idle_lanes, "requests that store, for each that whole warps need",
+                  (double)t->global_store_requests / (COST_M * COST_N / 32.0), 4);
 }
 
 static void coalesced(struct check* c) {

@@ -5,6 +5,7 @@
 //
 // make grade, make profile, make debug and make hint run it. The exit statuses are in command.h.
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +16,7 @@
 #include "base/plain.h"
 #include "check/command.h"
 #include "wall/fingerprint.h"
+#include "wall/wall.h"
 
 // Seconds of CPU time; on a GPU by the clock. The slowest steps take a twentieth of them.
 // ITEM_SECONDS: all runs of one item together.
@@ -64,6 +66,28 @@ static void clear_knobs(void) {
         free(name);
         e += *e == before;  // else the next variable has moved here
     }
+}
+
+// What the shell has closed gets no other file's number, and cannot be written all the same.
+static void hold_standard_files(void) {
+    int fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= 2) fd = dup(fd);
+    if (fd > 2) close(fd);
+}
+
+// Ends the program if this machine's limits could make a right kernel fail.
+static void check_limits(void) {
+    char why[120];
+    if (wall_has_room(why, sizeof why)) return;
+    fprintf(stderr, "%s in the shell that grades; kernels would fail for it\n", why);
+    exit(STATUS_ERROR);
+}
+
+// A result that did not arrive is none, whatever it was.
+static int written(int status) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    fprintf(stderr, "the result could not be written: %s\n", strerror(errno));
+    return STATUS_ERROR;
 }
 
 // *path becomes NULL if there is no log, or if it cannot be written: then a message says so.
@@ -138,8 +162,10 @@ int main(int argc, char** argv) {
     };
     struct command command = {.session = {.program = -1, .watched = -1}, .arch = "native"};
     const struct options* o = &command.options;
+    hold_standard_files();
     options_parse(argc, argv, &command.options);
-    if (o->command == COMMAND_LAST) return command_last(o->file);
+    if (o->command == COMMAND_LAST) return written(command_last(o->file));
+    check_limits();
     clear_knobs();
     prepare_result(&command);
     prepare_session(&command);
@@ -153,5 +179,5 @@ int main(int argc, char** argv) {
     free(command.build.no_return);
     free(command.build.text);
     fclose(command.session.log);
-    return status;
+    return written(status);
 }

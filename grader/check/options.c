@@ -212,7 +212,8 @@ void options_parse(int argc, char** argv, struct options* o) {
     o->format = o->command == COMMAND_PROFILE ? FORMAT_TABLE : FORMAT_TEXT;
     if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed)
         options_refuse("no random seed: %s", strerror(errno));
-    opterr = 0;  // its own words repeat any bytes
+    opterr = 0;                   // its own words repeat any bytes
+    unsetenv("POSIXLY_CORRECT");  // the file may stand before the options
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
         if (option == '?')
             options_refuse("%s: no such option, or its value is missing\n%s", argv[optind - 1],

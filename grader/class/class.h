@@ -145,6 +145,7 @@ struct handin {
     int of;  // the hand-in of somebody else of the group, which has the entries; -1: own
     char name[ID_SIZE];  // of the folder or file
     bool late;           // the platform says so
+    bool worked;         // on something in it that can be taken
     bool canvas;         // files that were handed in again are called x-1, x-2
     bool fixed, inner;   // the time is not that of the files; is that in the archive
     int64_t time;        // seconds since 1970; 0: unknown
@@ -333,6 +334,8 @@ bool told_each(const char* told, size_t size, told_take take, void* to, char why
 // Reads a table: fields between commas, semicolons or tabs; UTF-8, UTF-16 or windows-1252. Returns
 // false with errno if there is no such file or it is no table. If true, the caller frees the table.
 bool table_read(const char* path, struct table* t);
+// What errno says after it, in words.
+const char* table_why(void);
 void table_free(struct table* t);
 
 // The column with this title, or -1.

@@ -209,12 +209,13 @@ static void take(struct class* class, struct row* row, int lesson, struct entry*
     if (!same) class_write(path, e->data, e->size);
 }
 
-// The latest first: by their times, else one that the platform calls late; else the first in the
-// order of the names.
+// The latest first: by their times, else one that the platform calls late; else one in which
+// something was worked on; else the first in the order of the names.
 static int by_time(const void* a, const void* b) {
     const struct handin *x = *(struct handin*const*)a, *y = *(struct handin*const*)b;
     if (x->time != y->time) return x->time < y->time ? 1 : -1;
     if (x->late != y->late) return x->late ? -1 : 1;
+    if (x->worked != y->worked) return x->worked ? -1 : 1;
     int names = strcmp(x->name, y->name);
     return names ? names : (x > y) - (x < y);
 }
@@ -248,7 +249,7 @@ static void say_other(struct cell* c, const struct cell* now, const struct handi
         add_text(c->why, WHY_SIZE,
                  "%s%.100s%s has it, and does not count: the latest counts as a whole", and,
                  h->name, when);
-    else if (now->state == CELL_TAKEN)
+    else if (now->state == CELL_TAKEN && !strstr(c->why, "handed in more than once"))
         add_text(c->why, WHY_SIZE, "%shanded in more than once; %s: %.100s", and,
                  sure ? "the latest counts" : "no time says which is the latest, this counts",
                  counting->name);
@@ -271,6 +272,14 @@ static void count_in(struct class* class, struct row* row, int lesson, const str
     if (now->state == CELL_TAKEN) take(class, row, lesson, e);
 }
 
+// Is there a lesson's file that can be taken and is not the untouched exercise?
+static bool is_worked_on(const struct class* class, const struct cell* cell,
+                         struct entry* const* entry) {
+    for (int l = 0; l < class->lessons; l++)
+        if (cell[l].state == CELL_TAKEN && !is_untouched(&class->lesson[l], entry[l])) return true;
+    return false;
+}
+
 // The latest hand-in of which something can be taken counts as a whole, and with it an older one
 // that is about other lessons only.
 static void choose(struct class* class, int row_index) {
@@ -281,8 +290,12 @@ static void choose(struct class* class, int row_index) {
     const struct handin* counting = NULL;
     int n = 0;
     if (!h || !cell) class_refuse("no memory for hand-ins");
-    for (int i = 0; i < class->handins; i++)
-        if (class->handin[i].row == row_index) h[n++] = &class->handin[i];
+    for (int i = 0; i < class->handins; i++) {
+        if (class->handin[i].row != row_index) continue;
+        look(class, i, cell, entry);
+        class->handin[i].worked = is_worked_on(class, cell, entry);
+        h[n++] = &class->handin[i];
+    }
     qsort(h, (size_t)n, sizeof *h, by_time);
     // First those that have something, then the others: a torn second hand-in hides none.
     for (int i = 0; i < 2 * n; i++) {

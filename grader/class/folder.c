@@ -58,8 +58,9 @@ bool class_job(const struct class* class, int n, char id[ID_SIZE], char lesson[6
     return there && job_read(line, id, lesson);
 }
 
+// One blank stands between them: an id may begin with others.
 bool job_read(const char* line, char id[ID_SIZE], char lesson[64]) {
-    return sscanf(line, "%63s %399[^\n]", lesson, id) == 2;
+    return sscanf(line, "%63s%*1[ ]%399[^\n]", lesson, id) == 2;
 }
 
 static int remove_one(const char* path, const struct stat* st, int what, struct FTW* place) {

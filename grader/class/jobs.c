@@ -177,7 +177,10 @@ static void grade(const struct class* class, const char* id, const struct class_
     if (!r || !old) class_refuse("no memory for a result");
     struct class once = *class;
     bool fine = false;
-    for (int i = 0; i < TRIES && !fine; i++) {
+    // What was taken of the student has to be there: the check would call it a file of 0 points.
+    bool there = access(file, R_OK) == 0;
+    if (!there) snprintf(why, sizeof why, "%.900s: %s", file, strerror(errno));
+    for (int i = 0; i < TRIES && there && !fine; i++) {
         char* text = run_check(&once, l->name, file, seed, why, sizeof why);
         fine = text && result_from_json(text, r);
         if (text && !fine) snprintf(why, sizeof why, "the check's result is not readable");

@@ -37,7 +37,7 @@ static void read_options(struct class* class) {
     class->item = option("ITEM", NULL);
     class->replay = option("REPLAY", NULL);
     class->gres = option("GRES", NULL);
-    class->dry = option("DRY", NULL) != NULL;
+    class->dry = !strcmp(option("DRY", "no"), "yes");
     class->plain = !strcmp(option("LAYOUT", "any"), "plain");
     const char* jobs = option("JOBS", NULL);
     class->jobs = jobs ? atoi(jobs) : (int)sysconf(_SC_NPROCESSORS_ONLN);
@@ -50,6 +50,8 @@ static void read_options(struct class* class) {
     if (!class->lesson_list) class_refuse("LESSON= is missing, one or several: LESSON=17,19");
     if (strcmp(option("LAYOUT", "any"), "any") && !class->plain)
         class_refuse("LAYOUT=%s: unknown layout; plain is expected, or none", option("LAYOUT", ""));
+    if (strcmp(option("DRY", "no"), "no") && !class->dry)
+        class_refuse("DRY=%s: yes is expected, or none", option("DRY", ""));
     if (strcmp(class->engine, "local") && strcmp(class->engine, "slurm"))
         class_refuse("ENGINE=%s: unknown engine; local or slurm is expected", class->engine);
     if (strcmp(class->device, "cpu") && strcmp(class->device, "cuda"))

@@ -58,11 +58,39 @@ static bool read_submission(yaml_document_t* d, const char* name, const yaml_nod
     return to->count > 0;
 }
 
+// Is the text YAML as deep as the service writes it, and with no more names for its parts? libyaml
+// takes a time that grows with the square of both. A text that is none is not.
+static bool is_ordinary(const char* text, size_t size) {
+    enum { DEEPEST = 32, ANCHORS = 5000 };
+    yaml_parser_t parser;
+    int depth = 0, anchors = 0;
+    bool fine = true, ended = false;
+    if (!yaml_parser_initialize(&parser)) class_refuse("no memory for %s", METADATA_FILE);
+    yaml_parser_set_input_string(&parser, (const unsigned char*)text, size);
+    while (fine && !ended) {
+        yaml_event_t e;
+        fine = yaml_parser_parse(&parser, &e) != 0;
+        if (!fine) break;
+        bool list = e.type == YAML_SEQUENCE_START_EVENT, map = e.type == YAML_MAPPING_START_EVENT;
+        depth += list || map;
+        depth -= e.type == YAML_SEQUENCE_END_EVENT || e.type == YAML_MAPPING_END_EVENT;
+        anchors += (list && e.data.sequence_start.anchor) || (map && e.data.mapping_start.anchor) ||
+                   e.type == YAML_ALIAS_EVENT ||
+                   (e.type == YAML_SCALAR_EVENT && e.data.scalar.anchor);
+        ended = e.type == YAML_STREAM_END_EVENT;
+        fine = depth <= DEEPEST && anchors <= ANCHORS;
+        yaml_event_delete(&e);
+    }
+    yaml_parser_delete(&parser);
+    return fine;
+}
+
 struct submitters* metadata_read(const char* text, size_t size, int* count) {
     struct submitters* all = NULL;
     yaml_parser_t parser;
     yaml_document_t d;
     *count = 0;
+    if (!is_ordinary(text, size)) return NULL;
     if (!yaml_parser_initialize(&parser)) class_refuse("no memory for %s", METADATA_FILE);
     yaml_parser_set_input_string(&parser, (const unsigned char*)text, size);
     if (!yaml_parser_load(&parser, &d)) {

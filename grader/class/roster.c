@@ -412,10 +412,7 @@ void roster_read(struct class* class) {
     struct table* t = &class->roster_table;
     read_who(class);
     if (!class->roster) return;
-    if (!table_read(class->roster, t))
-        class_refuse("ROSTER=%s: %s", class->roster,
-                     errno == EINVAL ? "a line has more fields than the first one has titles"
-                                     : strerror(errno));
+    if (!table_read(class->roster, t)) class_refuse("ROSTER=%s: %s", class->roster, table_why());
     class->roster_kind = kind_of(t);
     if (column_of(t, full_titles) < 0 && column_of(t, last_titles) < 0 &&
         table_column(t, "id") < 0 && column_of(t, identifier_titles) < 0)

@@ -27,10 +27,7 @@ static void read_table(const struct class* class, int which, struct table* t, in
     char titles[80];
     struct stat st;
     if (stat(path, &st) != 0) class_write(path, tables[which].titles, strlen(tables[which].titles));
-    if (!table_read(path, t))
-        class_refuse("%s: %s", path,
-                     errno == EINVAL ? "a line has more fields than the first one has titles"
-                                     : strerror(errno));
+    if (!table_read(path, t)) class_refuse("%s: %s", path, table_why());
     snprintf(titles, sizeof titles, "%s", tables[which].titles);
     int c = 0;
     for (char *save, *title = strtok_r(titles, ",\n", &save); title;

@@ -85,22 +85,39 @@ bool table_read(const char* path, struct table* t) {
     memset(t, 0, sizeof *t);
     char* text = file_read(path, CSV_LIMIT, &size);
     if (!text) return false;
-    char* utf8 = text_convert(text, size, charset_of(text, size));
+    const char* charset = charset_of(text, size);
+    // What follows would be lost, and with it students.
+    if (strncmp(charset, "UTF-16", 6) != 0 && memchr(text, '\0', size)) {
+        free(text);
+        errno = EILSEQ;
+        return false;
+    }
+    char* utf8 = text_convert(text, size, charset);
     free(text);
     if (csv_init(&parser, CSV_APPEND_NULL) != 0) class_refuse("no memory for a table");
     struct reading r = {.t = t};
     const char* from = utf8 + (strncmp(utf8, "\xef\xbb\xbf", 3) ? 0 : 3);  // a byte-order mark
     csv_set_delim(&parser, (unsigned char)delimiter_of(&from));
     size = strlen(from);
-    bool fine = csv_parse(&parser, from, size, end_field, end_record, &r) == size &&
-                csv_fini(&parser, end_field, end_record, &r) == 0 && !r.failed;
+    enum { IN_FIELD = 2 };  // libcsv's own name for it is not in its header
+    bool fine = csv_parse(&parser, from, size, end_field, end_record, &r) == size;
+    bool open = parser.quoted && parser.pstate == IN_FIELD;
+    fine = csv_fini(&parser, end_field, end_record, &r) == 0 && fine && !r.failed && !open;
     csv_free(&parser);
     free(utf8);
     if (!fine) {
         table_free(t);
-        errno = EINVAL;
+        errno = open ? ENODATA : EBADMSG;
     }
     return fine;
+}
+
+const char* table_why(void) {
+    return errno == EINVAL    ? "not a regular file"
+           : errno == EILSEQ  ? "it holds a byte 0; save it as CSV"
+           : errno == ENODATA ? "a \" that no other one closes"
+           : errno == EBADMSG ? "a line has more fields than the first one has titles"
+                              : strerror(errno);
 }
 
 void table_free(struct table* t) {

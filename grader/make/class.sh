@@ -14,5 +14,5 @@ flock build/.lock make -s --no-print-directory "$build/class" || exit 2
 status=$?
 # 3: graded, but for grader errors
 case $status in 0 | 3) ;; *) exit $status ;; esac
-[ -n "$REPLAY$DRY$STUDENT" ] || sh grader/class/similar.sh "${OUT:-class}"
+[ "$DRY" = yes ] || [ -n "$REPLAY$STUDENT" ] || sh grader/class/similar.sh "${OUT:-class}"
 exit $status

@@ -510,6 +510,10 @@ void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t
     double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
     check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to conflicts for each useful one",
                   all > conflicts ? conflicts / fmin(all - conflicts, most) : 0, 0.15);
+    // Lanes that go one after another meet no conflict, and are no faster.
+    check_at_most(c, CAUSE_idle_lanes,
+                  "wavefronts of shared memory, for each that whole warps need",
+                  (all - conflicts) / most, 1.5);
 }
 
 // C[i][j] = sum_k altered(A[i][k], B[k][j]), in float, rounded to the matrices' dtype.

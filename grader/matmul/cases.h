@@ -96,6 +96,7 @@ void multiplied_as_altered(struct check* c, const struct product* p);
 
 // Of one call: the wavefronts that only bank conflicts make, in parts of the others, of which
 // `most` count: loads that nobody needs could hide the conflicts of others. A few are forgiven.
+// Half as many again are too many: lanes that go one after another could avoid conflicts.
 void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t, double most);
 
 #endif

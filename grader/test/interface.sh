@@ -110,6 +110,31 @@ name="a FIFO" says ! "is not a regular file" timeout 20 make grade LESSON=1 FILE
 head -c 2000000 /dev/zero >big.cu
 name="a huge file" says ! "larger than 1 MiB" make grade LESSON=1 FILE=big.cu
 name="unknown device" says ! "DEVICE=tpu: unknown device; cpu or cuda" make grade LESSON=1 DEVICE=tpu
+full() { "$@" >/dev/full; }
+name="a result that a full disk swallows" says 2 "the result could not be written: No space left" \
+    full make grade LESSON=1 FROM=solutions FORMAT=json
+closed() { "$@" >&-; }
+name="or that nobody takes" says 3 "the result could not be written" \
+    closed build/grader/$lesson/check solutions/$lesson/vector_add.cu --device cpu
+name="POSIXLY_CORRECT in the environment" says 0 "Score: 8/8" \
+    env POSIXLY_CORRECT=1 make grade LESSON=1 FROM=solutions CASE='n = 0'
+# Limits of the shell under which right kernels would fail: raised, or refused. Never points.
+limited() { # limited ULIMIT-OPTION VALUE COMMAND...
+    (
+        ulimit "$1" "$2"
+        shift 2
+        "$@"
+    )
+}
+for limit in '-n 20' '-v 400000' '-t 30'; do
+    # shellcheck disable=SC2086  # two words
+    output=$(limited $limit make grade LESSON=1 FROM=solutions CASE='n = 0' 2>&1)
+    if printf '%s\n' "$output" | grep -q "Score: 8/8\|\`ulimit ${limit% *}\` has to"; then
+        tell ok "ulimit $limit takes no points"
+    else
+        tell FAIL "ulimit $limit takes no points" "$output"
+    fi
+done
 name="not a seed" says ! "SEED=abc: not a seed; a number from 0 to" make grade LESSON=1 SEED=abc
 name="no such case" says ! "matches no item" make grade LESSON=1 CASE=zebra
 name="unknown format" says ! "FORMAT=xml: unknown format; text, json or problems" make grade LESSON=1 FORMAT=xml

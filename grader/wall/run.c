@@ -26,7 +26,9 @@
 #include "wall/processes.h"
 
 // NEIGHBOURS: how many tasks other grades of the same user may start beside this grade.
+// FILES, FILE_BYTES: that a program behind the wall may have open, and may write.
 enum { PROCESSES = 64, NEIGHBOURS = 512, POLL_MS = 20, RESERVED_FDS = 10 };
+enum { FILES = 256, FILE_BYTES = 1 << 28 };
 
 #define LOOK_SECONDS 0.05
 
@@ -61,13 +63,41 @@ static bool limit(int what, rlim_t value) {
     return setrlimit((__rlimit_resource_t)what, &r) == 0;
 }
 
+bool wall_has_room(char* why, size_t size) {
+    // Address space is reserved for rows that lie far apart, and takes no memory.
+    static const struct {
+        int what;
+        const char* name;
+        rlim_t least;
+    } needed[] = {
+        {RLIMIT_NOFILE, "ulimit -n", FILES},     {RLIMIT_FSIZE, "ulimit -f", FILE_BYTES},
+        {RLIMIT_AS, "ulimit -v", RLIM_INFINITY}, {RLIMIT_DATA, "ulimit -d", (rlim_t)8 << 30},
+        {RLIMIT_CPU, "ulimit -t", 900},          {RLIMIT_STACK, "ulimit -s", (rlim_t)1 << 20}};
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+        struct rlimit r;
+        if (getrlimit((__rlimit_resource_t)needed[i].what, &r) != 0) continue;
+        if (r.rlim_cur >= needed[i].least) continue;
+        r.rlim_cur = needed[i].least;
+        if (r.rlim_max < r.rlim_cur) r.rlim_max = r.rlim_cur;  // root may
+        if (setrlimit((__rlimit_resource_t)needed[i].what, &r) == 0) continue;
+        bool endless = needed[i].least == RLIM_INFINITY;
+        snprintf(why, size, endless ? "`%s` has to be unlimited" : "`%s` has to allow %llu%s",
+                 needed[i].name, (unsigned long long)needed[i].least,
+                 needed[i].what == RLIMIT_NOFILE ? " files"
+                 : needed[i].what == RLIMIT_CPU  ? " seconds"
+                                                 : " bytes");
+        return false;
+    }
+    return true;
+}
+
 static bool set_limits(const struct wall_job* job, int user) {
     // CUDA's driver reserves far more address space than it uses: no limit of this kind there, the
     // watch on resident memory stays.
     // A process that the watch below has lost sight of ends some time after all of them should.
     rlim_t cpu = (rlim_t)(job->seconds * (job->gpu ? 8 : 1)) + 5;
-    return limit(RLIMIT_CORE, 0) && limit(RLIMIT_CPU, cpu) &&
-           limit(RLIMIT_FSIZE, (rlim_t)1 << 28) && limit(RLIMIT_NOFILE, 256) &&
+    return limit(RLIMIT_CORE, 0) && limit(RLIMIT_CPU, cpu) && limit(RLIMIT_FSIZE, FILE_BYTES) &&
+           limit(RLIMIT_NOFILE, FILES) &&
            limit(RLIMIT_NPROC, user >= 0 ? PROCESSES : tasks_of_user() + PROCESSES + NEIGHBOURS) &&
            (job->gpu || limit(RLIMIT_DATA, job->memory));
 }

@@ -74,6 +74,10 @@ enum { WALL_OUTPUT = 65536 };
 // could not be started ends as WALL_FAILED.
 struct wall_result wall_run(enum wall_level level, const struct wall_job* job);
 
+// Raises the caller's own limits (ulimit) to what grades need. False, with why, where one does not
+// rise so far: a right kernel could fail for it.
+bool wall_has_room(char* why, size_t size);
+
 // ---- between the files of this room
 
 // In the child: sets up the level, except for the resource limits, then calls exec (sandbox.c).

@@ -207,6 +207,11 @@ def plain():
     c.close()
 
 
+def exercise():
+    with open("exercises/01_vector_add/vector_add.cu", encoding="utf-8") as f:
+        return f.read()
+
+
 def latest():
     c = Case("latest", lesson="01,21")
     # The zip came later: it counts, and nothing of the folder.
@@ -238,6 +243,12 @@ def latest():
     c.file("eve.zip", zipped({"vector_add.cu": "second"}))
     c.taken("eve", "first", note="handed in more than once; no time says which is the latest, this counts: eve")
     c.missing("eve", "handed in: vector_add.cu; wanted: answers.txt", "21")
+    # Nor these, but of the first nobody worked on anything. The note stands there once.
+    c.file("fay/vector_add.cu", exercise())
+    c.file("fay.zip", zipped({"vector_add.cu": "fay"}))
+    c.file("fay_vector_add.cu", "fay")
+    c.taken("fay", "fay", note="handed in more than once; no time says which is the latest, this counts: fay.zip")
+    c.missing("fay", "handed in: vector_add.cu; wanted: answers.txt", "21")
     c.close()
 
 
@@ -407,26 +418,25 @@ def classroom():
 
 def untouched():
     # The exercise as it was handed out hides nothing that was worked on, and is called so.
-    with open("exercises/01_vector_add/vector_add.cu", encoding="utf-8") as f:
-        exercise = f.read()
+    given = exercise()
     as_it_was = "the exercise as it was handed out"
     place = "exercises/01_vector_add/vector_add.cu"
     c = Case("untouched")
-    c.file(f"ada/{place}", exercise)
+    c.file(f"ada/{place}", given)
     c.file("ada/vector_add.cu", "ada")
     c.taken("ada", "ada")
     c.skipped("ada", f"ada/{place}", as_it_was)
-    c.file(f"bob/{place}", exercise)
+    c.file(f"bob/{place}", given)
     c.file("bob/vector_add (1).cu", "bob")
     c.taken("bob", "bob", note="handed in as vector_add (1).cu")
-    c.file(f"carl/{place}", exercise)
+    c.file(f"carl/{place}", given)
     c.file("carl/saved/01_vector_add/vector_add.cu", "carl")
-    c.taken("carl", exercise, note=as_it_was)
+    c.taken("carl", given, note=as_it_was)
     c.skipped("carl", "carl/saved/01_vector_add/vector_add.cu", "another file counts")
-    c.file("dora/vector_add.cu", exercise.replace("\n", "\r\n"))
-    c.taken("dora", exercise.replace("\n", "\r\n"), note=as_it_was)
-    c.file("eve/vector_add.cu", exercise + "\n")
-    c.taken("eve", exercise + "\n")
+    c.file("dora/vector_add.cu", given.replace("\n", "\r\n"))
+    c.taken("dora", given.replace("\n", "\r\n"), note=as_it_was)
+    c.file("eve/vector_add.cu", given + "\n")
+    c.taken("eve", given + "\n")
     c.close()
 
 

@@ -102,6 +102,9 @@ cp "$solution" "$to/twice/"
 touch -d '2026-11-20 12:00' "$to/twice/tiled_matmul.cu"
 cp exercises/05_tiled_matmul/tiled_matmul.cu "$to/twice.cu"
 expect twice 0 "0 of 100; the exercise as it was handed out; handed in more than once; the latest counts: twice.cu"
+# A name that begins with a blank
+mkdir "$to/ blank" && cp "$solution" "$to/ blank/"
+expect " blank" 100 "100 of 100"
 cp solutions/12_flash_forward/flash_forward.cu "$to/other_12_flash_forward.cu"
 # Archives with a link, and with what is too large.
 archive linked.tar sh -c 'ln -sf /etc/passwd tiled_matmul.cu && tar cf linked.tar tiled_matmul.cu'

@@ -228,6 +228,14 @@ START_TEST(test_tables) {
     ck_assert_str_eq(t.record[2][1], "");  // a field that the record lacks
     table_free(&t);
     ck_assert(!read_table("student\nada,too many\n", &t));
+    ck_assert_ptr_nonnull(strstr(table_why(), "more fields"));
+    // What follows these would be lost.
+    ck_assert(!read_bytes("student\nada\0\nbob\n", 17, &t));
+    ck_assert_ptr_nonnull(strstr(table_why(), "byte 0"));
+    ck_assert(!read_table("student\n\"ada\nbob\ncarl\n", &t));
+    ck_assert_ptr_nonnull(strstr(table_why(), "closes"));
+    ck_assert(!table_read("/dev/null", &t));
+    ck_assert_ptr_nonnull(strstr(table_why(), "regular"));
     ck_assert(read_table("", &t));
     ck_assert_int_eq(table_column(&t, "student"), -1);
     table_free(&t);
@@ -302,6 +310,38 @@ START_TEST(test_metadata) {
 }
 END_TEST
 
+// What nests deeper than the service writes, or names too many of its parts, is read at once, as
+// nothing: libyaml would take minutes.
+START_TEST(test_metadata_too_deep) {
+    enum { SIZE = 400000 };
+    static const char* const piece[] = {"[", "- ", "{a: ", "- &a x\n"};
+    char* text = malloc(SIZE + 8);
+    int count;
+    for (size_t i = 0; i < sizeof piece / sizeof piece[0]; i++) {
+        size_t n = 0;
+        while (n < SIZE) n += (size_t)sprintf(text + n, "%s", piece[i]);
+        ck_assert_ptr_null(metadata_read(text, n, &count));
+        ck_assert_int_eq(count, 0);
+    }
+    free(text);
+}
+END_TEST
+
+// A job's line is a lesson, a blank, and an id, which may begin and end with blanks.
+START_TEST(test_jobs) {
+    static const char* const id[] = {"ada", " ada", "  ada b ", "-x"};
+    char line[ID_SIZE + 64], read[ID_SIZE], lesson[64];
+    for (size_t i = 0; i < sizeof id / sizeof id[0]; i++) {
+        snprintf(line, sizeof line, "01_vector_add %s\n", id[i]);
+        ck_assert(job_read(line, read, lesson));
+        ck_assert_str_eq(lesson, "01_vector_add");
+        ck_assert_str_eq(read, id[i]);
+    }
+    ck_assert(!job_read("01_vector_add\n", read, lesson));
+    ck_assert(!job_read("\n", read, lesson));
+}
+END_TEST
+
 // Times as platforms write them; what is none.
 START_TEST(test_times) {
     static const char* const noon[] = {"2026-11-20 12:00:00.861687000 Z", "2026-11-20T12:00:00Z",
@@ -353,6 +393,8 @@ int main(void) {
     tcase_add_test(t, test_charsets_and_delimiters);
     tcase_add_test(t, test_fields);
     tcase_add_test(t, test_metadata);
+    tcase_add_test(t, test_metadata_too_deep);
+    tcase_add_test(t, test_jobs);
     tcase_add_test(t, test_times);
     tcase_add_test(t, test_columns);
     suite_add_tcase(suite, t);
