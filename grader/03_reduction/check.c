@@ -244,8 +244,7 @@ static void three_calls(struct check* c) {
     }
     batch_grows(c, &contract, 2 * ROWS, 8 * COLS, (struct batch_call){fill_rows, judge});
     batch_shared_again(c, &contract, 48 * COLS, (struct batch_call){fill_rows, judge});
-    batch_widens(c, &contract, (struct two_cards){0}, COLS / 2, COLS,
-                 (struct batch_call){fill_rows, judge});
+    batch_widens(c, &contract, COLS / 2, COLS, (struct batch_call){fill_rows, judge});
 }
 
 static void arguments(struct check* c) {

@@ -285,8 +285,7 @@ static void three_calls(struct check* c) {
     }
     batch_grows(c, &contract, 2 * ROWS, 8 * COLS, (struct batch_call){fill, compare});
     batch_shared_again(c, &contract, 48 * COLS, (struct batch_call){fill, compare});
-    batch_widens(c, &contract, (struct two_cards){0}, COLS / 2, COLS,
-                 (struct batch_call){fill, compare});
+    batch_widens(c, &contract, COLS / 2, COLS, (struct batch_call){fill, compare});
 }
 
 static void arguments(struct check* c) {

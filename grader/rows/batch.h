@@ -110,13 +110,9 @@ void batch_misaligned(struct check* c, const struct rows* of, int64_t rows, int6
                       struct batch_call call);
 
 // A call with rows of `narrow` numbers, packed, on another GPU, and one with rows of `wide` ones:
-// what the first has asked of CUDA is too little for the second, and asked for another device. The
-// GPUs pose as these cards, by their ids; NULL: as the one that is graded on.
-struct two_cards {
-    const char *first, *second;
-};
-void batch_widens(struct check* c, const struct rows* of, struct two_cards cards, int64_t narrow,
-                  int64_t wide, struct batch_call call);
+// what the first has asked of CUDA is too little for the second, and asked for another device.
+void batch_widens(struct check* c, const struct rows* of, int64_t narrow, int64_t wide,
+                  struct batch_call call);
 
 // Two calls, each by itself; then three in the same arrays, packed. The first of the three takes
 // half of the rows and a 16th of the columns, the last a quarter and an eighth. rows: a multiple of
