@@ -68,22 +68,33 @@ static void whole_tiles(struct check* c) {
 }
 
 // A NaN with bits of its own.
-static double marked_nan(void) {
-    const uint32_t bits = 0xffc12345;
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
+static double marked_nan(uint32_t bits) {
+    return dtype_load(F32, &bits);
 }
 
 static bool same_bits(double a, double b) {
-    const float f[2] = {(float)a, (float)b};
+    float f[2];
+    dtype_store(F32, &f[0], a);
+    dtype_store(F32, &f[1], b);
     return memcmp(&f[0], &f[1], sizeof f[0]) == 0;
 }
 
-// NaN, infinity, numbers at both ends of the range, and ordinary ones that need all 24 bits.
+// NaN, infinity, numbers at both ends of the range, and ordinary ones that need all 24 bits. The
+// last NaN is a signalling one: whoever computes with it, be it times 1, makes another one of it. A
+// GPU does that with every NaN.
 static void any_number(struct check* c) {
-    const double special[] = {NAN,     INFINITY, -INFINITY, FLT_MAX,         -FLT_MAX,    0x1p60,
-                              FLT_MIN, 0x1p-149, -0.0,      1 + FLT_EPSILON, marked_nan()};
+    const double special[] = {NAN,
+                              INFINITY,
+                              -INFINITY,
+                              FLT_MAX,
+                              -FLT_MAX,
+                              0x1p60,
+                              FLT_MIN,
+                              0x1p-149,
+                              -0.0,
+                              1 + FLT_EPSILON,
+                              marked_nan(0xffc12345),
+                              marked_nan(0x7f812345)};
     enum { SPECIAL = sizeof special / sizeof special[0] };
     struct matrices m = {.rows = ROWS, .cols = COLS};
     begin(c, &m, 1);
@@ -114,11 +125,12 @@ static void three_calls(struct check* c) {
     }
 }
 
-// The numbers of the first call fill a part of the arrays.
+// The numbers of the first call, on another GPU, fill a part of the arrays.
 static void other_sizes(struct check* c) {
     struct matrices small = {.rows = COLS, .cols = COLS / 2}, m = {.rows = 2 * ROWS, .cols = COLS};
     struct matrices* const calls[] = {&small, &m};
     begin(c, &m, 2);
+    check_begin_on(c, NULL);
     small.out = m.out, small.in = m.in;
     check_vary(c, "rows", 0, small.rows);
     check_vary(c, "cols", 0, small.cols);
@@ -341,9 +353,12 @@ static void judge_both(struct check* c, const struct arena_traffic* t, double mo
 
 // The tiles at the edge are tiles, too. Rows of whole sectors: they cost no more than whole tiles.
 // Odd rows begin anywhere: 8 floats side by side may lie in two sectors, without a tile 32 lie in
-// 32.
+// 32. So few columns, or rows, that a launcher may have a kernel of its own are tiles, too.
 static void coalesced(struct check* c) {
+    const int64_t few = 16 * check_pick(c, 1, 2);
     judge_both(c, traffic_of_one(c), SPARE);
+    judge_both(c, traffic_of(c, 512, few), SPARE);
+    judge_both(c, traffic_of(c, few, 512), SPARE);
     int64_t rows = 256 + 8 * check_pick(c, 1, 3), cols = 128 + 8 * check_pick(c, 1, 3);
     judge_both(c, traffic_of(c, rows, cols), SPARE);
     judge_both(c, traffic_of(c, rows + 1, cols + 1), 3);

@@ -104,6 +104,7 @@ static void any_rows(struct check* c) {
     run_digits(c, "one row", 1, COLS);
     batch_many_rows(c, &contract, COLS / 2, (struct batch_call){fill_rows, judge});
     batch_reaches(c, &contract);
+    batch_many_wide_rows(c, &contract);
 }
 
 static void strided(struct check* c) {
@@ -243,6 +244,7 @@ static void three_calls(struct check* c) {
     }
     batch_grows(c, &contract, 2 * ROWS, 8 * COLS, (struct batch_call){fill_rows, judge});
     batch_shared_again(c, &contract, 48 * COLS, (struct batch_call){fill_rows, judge});
+    batch_widens(c, &contract, COLS / 2, COLS, (struct batch_call){fill_rows, judge});
 }
 
 static void arguments(struct check* c) {

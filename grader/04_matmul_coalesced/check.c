@@ -239,15 +239,17 @@ static void safe(struct check* c) {
 // loads that nobody needs could hide the others.
 enum { COST_M = 2 * WHOLE, COST_N = 3 * WHOLE, COST_K = 2 * WHOLE };
 
-static void judge_sectors(struct check* c) {
+// `odd`: rows begin anywhere, so 8 lanes side by side may touch a sector more.
+static void judge_sectors(struct check* c, bool odd) {
     const struct arena_traffic* t = check_traffic(c);
-    double needed = 2.0 * COST_M * COST_N * COST_K / 32, stores = COST_M * COST_N / 32.0;
+    const double sums = (double)(check_int_of(c, "M") * check_int_of(c, "N"));
+    double needed = 2.0 * sums * (double)check_int_of(c, "K") / 32, stores = sums / 32;
     double loads = fmin((double)t->global_load_requests, needed);
     check_at_most(c, CAUSE_uncoalesced, "sectors moved in vain for each load of a warp, of A and B",
-                  (double)t->global_load_excess_sectors / loads, 2);
+                  (double)t->global_load_excess_sectors / loads, odd ? 3 : 2);
     stores = fmin((double)t->global_store_requests, stores);
     check_at_most(c, CAUSE_uncoalesced, "sectors moved in vain for each store of a warp, to C",
-                  (double)t->global_store_excess_sectors / stores, 1);
+                  (double)t->global_store_excess_sectors / stores, odd ? 5 : 1);
     check_stored_once(c, "C");
     // Lanes that go one after another move nothing in vain, and are no faster. A block may leave
     // three lanes of four without work.
@@ -260,7 +262,10 @@ static void judge_sectors(struct check* c) {
 static void coalesced(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     sizes(c, COST_M, COST_N, COST_K);
-    judge_sectors(c);
+    judge_sectors(c, false);
+    // For sizes that are no whole blocks a launcher may have another kernel.
+    sizes(c, COST_M - check_pick(c, 1, 7), COST_N - check_pick(c, 1, 7), COST_K);
+    judge_sectors(c, true);
 }
 
 static void coalesced_grid(struct check* c) {
@@ -268,8 +273,10 @@ static void coalesced_grid(struct check* c) {
     static const int64_t blocks[] = {1, 7, 40};
     for (int i = 0; i < 3; i++) {
         stride(c, COST_M, COST_N, COST_K, blocks[i]);
-        judge_sectors(c);
+        judge_sectors(c, false);
     }
+    stride(c, COST_M - check_pick(c, 1, 7), COST_N - check_pick(c, 1, 7), COST_K, blocks[1]);
+    judge_sectors(c, true);
 }
 
 // ---- items: how a grid runs

@@ -55,7 +55,7 @@ double dtype_ulp(enum dtype dtype, double x) {
 }
 
 double dtype_round(enum dtype dtype, double x) {
-    if (dtype == F32) return (double)(float)x;
+    if (dtype == F32) return isnan(x) ? x : (double)(float)x;  // as it is: see store_float()
     if (is_whole(dtype)) return nearbyint(x);
     if (!isfinite(x)) return x;
     if (fabs(x) >= format_of(dtype)->limit) return copysign(INFINITY, x);
@@ -98,10 +98,39 @@ static int64_t to_int64(double x) {
     return x > -0x1p63 ? (int64_t)nearbyint(x) : INT64_MIN;
 }
 
+// A NaN keeps its sign and the 23 bits of fraction that both formats have: a conversion by the
+// processor would make it a quiet one.
+enum { NAN_ALL = 0x7f800000, LESS_BITS = 52 - 23 };
+
+static void store_float(void* to, double x) {
+    float v = (float)x;
+    if (isnan(x)) {
+        uint64_t wide;
+        memcpy(&wide, &x, sizeof wide);
+        uint32_t fraction = (uint32_t)(wide >> LESS_BITS) & 0x7fffff;
+        uint32_t bits = (uint32_t)(wide >> 63) << 31 | NAN_ALL | (fraction ? fraction : 0x400000);
+        memcpy(&v, &bits, sizeof v);
+    }
+    memcpy(to, &v, sizeof v);
+}
+
+static double load_float(const void* from) {
+    float v;
+    memcpy(&v, from, sizeof v);
+    double x = (double)v;
+    if (isnan(v)) {
+        uint32_t bits;
+        memcpy(&bits, from, sizeof bits);
+        uint64_t wide = (uint64_t)(bits >> 31) << 63 | (uint64_t)0x7ff << 52 |
+                        (uint64_t)(bits & 0x7fffff) << LESS_BITS;
+        memcpy(&x, &wide, sizeof x);
+    }
+    return x;
+}
+
 void dtype_store(enum dtype dtype, void* to, double x) {
     if (dtype == F32) {
-        float v = (float)x;
-        memcpy(to, &v, sizeof v);
+        store_float(to, x);
     } else if (dtype == I32) {
         int32_t v = (int32_t)nearbyint(x);
         memcpy(to, &v, sizeof v);
@@ -117,11 +146,7 @@ void dtype_store(enum dtype dtype, void* to, double x) {
 }
 
 double dtype_load(enum dtype dtype, const void* from) {
-    if (dtype == F32) {
-        float v;
-        memcpy(&v, from, sizeof v);
-        return (double)v;
-    }
+    if (dtype == F32) return load_float(from);
     if (dtype == I32) {
         int32_t v;
         memcpy(&v, from, sizeof v);

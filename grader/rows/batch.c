@@ -277,27 +277,36 @@ void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t c
 // ---- rows that are not computed
 
 // The end of an output for rows of equal numbers.
-static bool reached(struct check* c, const void* of, int64_t rows) {
-    enum { COLS = 5 };  // so that the numbers are more than 2^32
-    const int64_t shown = check_shown(rows);
-    struct batch b = batch_of(c, of, shown, COLS);
+static bool end_reached(struct check* c, const void* of, int64_t rows, int64_t shown, int64_t cols,
+                        void (*run_some)(struct check* c)) {
+    struct batch b = batch_of(c, of, shown, cols);
     bool right = true;
     b.before = rows - shown;
     batch_begin(&b, "the last of many rows");
     for (int64_t row = 0; row < shown; row++) {
         double x = (double)(1 + (b.before + row) % 251);
         batch_fill_row(&b, row, x, x);
-        const double equal[] = {1.0 / COLS, x, COLS, COLS * x};
+        const double equal[] = {1.0 / (double)cols, x, (double)cols, (double)cols * x};
         for (int i = 0; i < 2 && b.out[i]; i++) {
-            int64_t each = b.of->writes_rows ? COLS : 1;
+            int64_t each = b.of->writes_rows ? cols : 1;
             for (int64_t j = 0; j < each; j++)
                 b.out[i]->want[row * each + j] = equal[b.of->of_equal[i]];
         }
     }
-    check_run_few_blocks(c);
+    run_some(c);
     check_run(c);
     for (int i = 0; i < 2 && b.out[i]; i++) right &= check_end_is_right(b.out[i]);
     return right;
+}
+
+static bool reached(struct check* c, const void* of, int64_t rows) {
+    enum { COLS = 5 };  // so that the numbers are more than 2^32
+    return end_reached(c, of, rows, check_shown(rows), COLS, check_run_few_blocks);
+}
+
+static bool wide_reached(struct check* c, const void* of, int64_t rows) {
+    enum { COLS = 65 * 1024 };
+    return end_reached(c, of, rows, 1, COLS, check_run_last_block);
 }
 
 // How many blocks a grid has that does not grow with the rows; 0 if it grows.
@@ -326,6 +335,12 @@ void batch_many_rows(struct check* c, const struct rows* of, int64_t cols, struc
 void batch_reaches(struct check* c, const struct rows* of) {
     check_reaches(c, ((int64_t)1 << 30) + 4096 + check_pick(c, 8, 40), reached, of);
     check_reaches_limit(c, INT32_MAX - check_pick(c, 0, 3), reached, of);
+}
+
+void batch_many_wide_rows(struct check* c, const struct rows* of) {
+    enum { ROWS = 70000 };
+    if (check_blocks_at(c, wide_reached, of, ROWS) >= ROWS)
+        check_reaches(c, ROWS, wide_reached, of);
 }
 
 // A row whose last number is the largest.
@@ -389,6 +404,20 @@ void batch_fits(struct check* c, const struct rows* of, int64_t widest) {
     begin_widths(&b, widest - BESIDE * FOUR, FOUR);
     check_expect(c, COURSE_OK, CAUSE_bad_launch);
     check_run(c);
+}
+
+// ---- cost
+
+void batch_at_most_once(struct check* c, const struct batch* b, const struct arena_traffic* t) {
+    enum { LANES = 32, MOST_WARPS = 32, WORDS = 8 };  // of a warp, of a block, of a sector
+    const int64_t cols = b->cols, numbers = b->rows * cols;
+    const int64_t warps = cols < MOST_WARPS * LANES ? (cols + LANES - 1) / LANES : MOST_WARPS;
+    // All lanes of a warp may look at the same number: that moves one sector.
+    const double moved = WORDS * (double)t->global_load_sectors;
+    const bool once = moved <= 1.25 * (double)numbers + (double)(WORDS * warps * b->rows);
+    check_at_most(c, CAUSE_too_much_read, "times that each score is loaded",
+                  (double)t->global_load_bytes / (4.0 * (double)numbers),
+                  1.0 + (double)(once ? LANES * warps : MOST_WARPS) / (double)cols);
 }
 
 // ---- no kernel runs

@@ -17,6 +17,7 @@
 #include "check/hypothesis.h"
 #include "course.h"
 #include "rows/row.h"
+#include "wall/arena.h"
 
 // The arguments of a lesson's launcher. A constant for each lesson.
 struct rows {
@@ -138,6 +139,10 @@ void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols);
 // check_reaches().
 void batch_reaches(struct check* c, const struct rows* of);
 
+// Many rows that are wide as well: blocks that share a row may have no room for the parts of so
+// many. check_reaches(); of grids that have a block for each row, or more.
+void batch_many_wide_rows(struct check* c, const struct rows* of);
+
 // A row of more numbers than 32 bits can count, of a launcher whose outputs have the maximum:
 // check_walks().
 void batch_wide(struct check* c, const struct rows* of);
@@ -150,6 +155,12 @@ void batch_launches(struct check* c, const struct rows* of, int64_t narrowest, i
 // rows that fit, beside a few arrays of a block, and some that do not. They are computed, as what
 // the arrays take is known when a block runs; nothing is compared.
 void batch_fits(struct check* c, const struct rows* of, int64_t widest);
+
+// ---- cost
+
+// Of a case that has run with WATCH_PROFILE: each score is loaded once. A look at one more, the
+// first of the row, say, by each of up to 32 warps is forgiven, by one lane or by all.
+void batch_at_most_once(struct check* c, const struct batch* b, const struct arena_traffic* t);
 
 // ---- no kernel runs
 

@@ -28,6 +28,18 @@ static void report_deadlock(struct worker* w) {
     cudev_report_end(EXIT_DIAGNOSIS);
 }
 
+void cudev_beyond_bounds(unsigned most) {
+    struct worker* w = cudev_in_kernel("__launch_bounds__");
+    cudev_report_begin(
+        "bad_launch",
+        "a block of %u threads: the kernel's __launch_bounds__ say %u at most, and a "
+        "GPU refuses the launch",
+        w->launch->of_block, most);
+    cudev_report_launch(w);
+    cudev_report_add("  next: launch as many threads as __launch_bounds__ say, or say more\n");
+    cudev_report_end(EXIT_DIAGNOSIS);
+}
+
 static void nobody_ready(struct worker* w) {
     if (cudev_warp_settle(w) || cudev_mbarriers_settle(w) || cudev_resume_yielded(w)) return;
     report_deadlock(w);

@@ -77,9 +77,37 @@ static void check_returns_void(size_t global, size_t name) {
                  (int)tokens[name].length, tokens[name].text);
 }
 
+// Does the parameter list between `open` and `close` have one of the words from `first` on, up to
+// `end`?
+static bool has_word_of(size_t open, size_t close, size_t first, size_t end) {
+    for (size_t i = first; i != end; i = next(i))
+        for (size_t k = open; tokens[i].kind == WORD && k != close; k = next(k))
+            if (tokens[k].kind == WORD && tokens[k].length == tokens[i].length &&
+                memcmp(tokens[k].text, tokens[i].text, tokens[i].length) == 0)
+                return true;
+    return false;
+}
+
+// The kernel, whose parameters begin at `open`, asks as its first deed whether its block has more
+// threads than the __launch_bounds__ at `bounds` say. There the words mean what they mean here,
+// template parameters, too, if no parameter has such a name.
+static void ask_bounds(size_t bounds, size_t open) {
+    size_t first = next(next(bounds)), end = first, body = next(matching(open));
+    for (; !is_one_of(end, ", )"); end = next(end)) {
+        if (is(end, "<")) return;  // a comma may belong to a template's arguments
+        if (is(end, "(")) end = matching(end);
+    }
+    if (!is(body, "{") || first == end || has_word_of(open, matching(open), first, end)) return;
+    struct text most = {0};
+    add_tokens(&most, first, end);
+    replace(body, "{ ::cudev::bounded(%s);", most.data);
+    free(most.data);
+}
+
 void note_kernel(size_t global) {
     static const char specifiers[] = "static inline extern void __global__ \"C\"";
     struct text cluster = {0};
+    size_t bounds = 0;  // where __launch_bounds__ stands, if it does
     size_t name = global, i = next(global);
     for (; tokens[i].kind != END && !is(i, ";") && !is(i, "{"); i = next(i)) {
         if (is(i, "<")) return;  // an explicit instance of a template that was declared before
@@ -89,6 +117,7 @@ void note_kernel(size_t global) {
             add_tokens(&cluster, i, matching(i) + 1);
             i = matching(i);
         } else if (is(name, "__launch_bounds__") || is(name, "__attribute__")) {
+            if (is(name, "__launch_bounds__")) bounds = name;
             i = matching(i);
         } else {
             break;
@@ -97,6 +126,7 @@ void note_kernel(size_t global) {
     if (!is(i, "(") || tokens[name].kind != WORD)
         fail(tokens[global].line, "__global__ is not followed by a function");
     check_returns_void(global, name);
+    if (bounds) ask_bounds(bounds, i);
     int parameters = 0;
     size_t before = previous(global);
     while (is_one_of(before, specifiers) && previous(before) != before) before = previous(before);

@@ -158,6 +158,25 @@ __global__ void static_limit() {
     a[b & 1] = 0;
 }
 
+// CASE bounds bad_launch 86 a block of 96 threads: the kernel's __launch_bounds__ say 64 at most
+// CASE bounds_of_template bad_launch 86 a block of 96 threads: the kernel's __launch_bounds__ say 32 at most
+enum { most = 32 };
+#define TWICE (2 * most)
+template <int n> __global__ void __launch_bounds__((n), 2) bounded(int) {}
+__global__ void __launch_bounds__(TWICE, 2) bounds(int);
+__global__ void __launch_bounds__(TWICE, 2) bounds(int) {}
+#undef TWICE
+#define TWICE 96
+// What the bounds name is a parameter here: nothing is asked.
+__global__ void __launch_bounds__(most) bounds_unknown(int most) {}
+
+static void within_bounds(void) {
+    bounded<96><<<1, dim3(32, 3)>>>(0);
+    bounds<<<1, 64>>>(0);
+    bounds_unknown<<<1, 32>>>(1);
+    cudaDeviceSynchronize();
+}
+
 // The compiler must not take a kernel that does nothing but this for one that does nothing.
 // CASE only_null bad_address 88 bad address 0 in thread (0,0,0): a NULL pointer
 // CASE only_null bad_address 88 at @only_null in only_null(
@@ -362,6 +381,9 @@ int main(int argc, char** argv) {
     if (!strcmp(name, "shared_end")) shared_end<<<1, 1>>>(32);
     if (!strcmp(name, "dynamic_end")) dynamic_end<<<1, 1, 64>>>(17);
     if (!strcmp(name, "static_limit")) static_limit<<<1, 1>>>();
+    if (!strncmp(name, "bounds", 6)) within_bounds();
+    if (!strcmp(name, "bounds")) bounds<<<1, TWICE>>>(0);
+    if (!strcmp(name, "bounds_of_template")) bounded<32><<<1, dim3(32, 3)>>>(0);
     if (!strcmp(name, "assertion")) assertion<<<1, 32>>>();
     if (!strcmp(name, "only_null")) only_null<<<1, 32>>>();
     if (!strcmp(name, "only_null_write")) only_null_write<<<1, 32>>>(p);

@@ -53,7 +53,14 @@ START_TEST(test_ends) {
 }
 END_TEST
 
+// A NaN of 32 bits comes back as it was, a signalling one, too.
 START_TEST(test_nan_bits) {
+    static const uint32_t nans[] = {0x7fc00000, 0x7f800001, 0xff812345, 0xffffffff};
+    for (int i = 0; i < 4; i++) {
+        uint32_t back;
+        dtype_store(F32, &back, dtype_load(F32, &nans[i]));
+        ck_assert_uint_eq(back, nans[i]);
+    }
     uint16_t bits;
     dtype_store(F16, &bits, NAN);
     ck_assert((bits & 0x7c00) == 0x7c00 && (bits & 0x3ff) != 0);

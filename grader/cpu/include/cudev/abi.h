@@ -103,6 +103,8 @@ cudaError_t cudev_from_symbol(void* dst, const void* symbol, size_t symbol_bytes
                               size_t offset, enum cudaMemcpyKind kind);
 cudaError_t cudev_symbol_address(void** p, const void* symbol);
 
+// Ends the program: the running block has more threads than its kernel's __launch_bounds__, `most`.
+void cudev_beyond_bounds(unsigned most);
 // Memory of a __shared__ array of the running block, filled with 0xFF bytes when first asked for.
 void* cudev_shared(const struct cudev_shared_array* array);
 // The dynamic shared memory of the running block, aligned to 1024 bytes. `array` says how it is

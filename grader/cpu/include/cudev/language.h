@@ -50,6 +50,11 @@ constexpr int warpSize = 32;
 
 namespace cudev {
 
+// A kernel with __launch_bounds__ begins with this.
+inline void bounded(unsigned most) {
+    if (blockDim.x * blockDim.y * blockDim.z > most) cudev_beyond_bounds(most);
+}
+
 // extern __shared__ T name[]; at file scope: the address differs from block to block
 template <class T> struct dynamic_array {
     operator T*() const {
