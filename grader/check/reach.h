@@ -47,6 +47,11 @@ void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, cons
 void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                    const void* problem);
 
+// The same of a product, whose rows and columns both are `size`. Not judged is a grid, too, that
+// grows in one direction alone: its blocks may walk in the other, and the last one elsewhere.
+void check_indexes_of_both(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
+                           const void* problem);
+
 // The same question of heads, or batches, of which a contract allows `size` and no more: the item
 // fails as grid_limit.
 void check_most(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
