@@ -440,6 +440,13 @@ static void bad_arguments(struct check* c) {
     struct adamw a = adamw_of(c, 64, 7);
     check_idle_calls(c, of_adamw, declare_adamw, &a);
     check_launches_fail(c, declare_adamw, &a);
+    // What it gives is no matter: of these NaN alone is refused.
+    a.c.numbers.lr = a.c.numbers.eps = INFINITY;
+    a.c.numbers.decay = -INFINITY;
+    begin_adamw(&a, "lr, eps and decay are infinite");
+    fill_adamw(&a);
+    check_expect(c, COURSE_OK, CAUSE_wrong_status);
+    check_run(c);
 }
 
 // Each launch of each layer fails once; the layers after it are not called.

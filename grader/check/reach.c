@@ -367,10 +367,16 @@ void check_begins(struct check* c, int64_t size, int64_t fewer, reached_fn reach
     if (!check_can_be_huge()) return;
     c->counting = true;
     const bool right = reached_beyond(c, reached, problem, size);
-    const bool judged = right || reached_beyond(c, reached, problem, fewer);
+    const int64_t blocks = right ? c->answer.blocks[0] : 0;
+    const bool judged = reached_beyond(c, reached, problem, fewer);
     c->counting = false;
     if (!right && judged)
         check_fail(c, CAUSE_wrapped_index,
                    "with %lld a kernel gets a pointer into no array, with %lld none does\n",
                    (long long)size, (long long)fewer);
+    // A number below 0 is a large number of blocks.
+    if (judged && blocks / (size / fewer) > 2 * c->answer.blocks[0])
+        check_fail(c, CAUSE_wrapped_index, "with %lld there are %lld blocks, with %lld %lld\n",
+                   (long long)size, (long long)blocks, (long long)fewer,
+                   (long long)c->answer.blocks[0]);
 }

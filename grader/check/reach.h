@@ -76,8 +76,9 @@ void check_last_indexes(struct check* c, int64_t size, double moment, reached_fn
 
 // Does the launcher pass pointers into the arrays to all of its kernels, where parts of one lie
 // more than 2^31 elements behind each other? The item fails as wrapped_index if with `size` rows or
-// columns it does not, and with `fewer` it does. No kernel runs: for kernels that walk over what
-// the size makes long. Pointers in a struct are not seen.
+// columns it does not, and with `fewer` it does; or if there are more than twice as many blocks for
+// a row with `size`: a number of elements has become negative. No kernel runs: for kernels that
+// walk over what the size makes long. Pointers in a struct are not seen.
 void check_begins(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                   const void* problem);
 
