@@ -67,7 +67,7 @@ CUDEV_FUNCTION(double, cospi, (double x), cudev_cospi(x))
 CUDEV_FUNCTION(float, cospif, (float x), (float)cudev_cospi(x))
 CUDEV_FUNCTION(float, cospi, (float x), cospif(x))
 // documented: 2 to y log2(x), so NaN of an x below 0
-CUDEV_FUNCTION(float, fast_powf, (float x, float y), (float)::exp2((double)y * ::log2((double)x)))
+CUDEV_FUNCTION(float, fast_powf, (float x, float y), (float)::exp2((double)y* ::log2((double)x)))
 }  // namespace cudev
 // Macros, because the C library declares functions of these names, or does so from some version on.
 // std::frexp() is found through the second name.
