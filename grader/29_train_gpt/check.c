@@ -254,8 +254,8 @@ static void judge_adamw(struct adamw* a, bool all) {
     for (int t = 0; t < 4; t++) free(standard[t]);
 }
 
-// Is w_bf16 the w that was stored, whatever that is? Rounded from more digits than a float has, it may
-// be the neighbour.
+// Is w_bf16 the w that was stored, whatever that is? Rounded from more digits than a float has, it
+// may be the neighbour.
 static void judge_copy(struct adamw* a) {
     struct tensor *w = a->c.w, *copy = a->c.w_bf16;
     double largest = 0;

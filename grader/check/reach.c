@@ -172,8 +172,8 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
     bool right = reached(c, problem, whole);
     if (!right && of_block > 1 && whole % of_block > 0)
         whole -= whole % of_block, right = reached(c, problem, whole);
-    // The last block of a second round has the last rows of twice as many. If there are not as many,
-    // all blocks run, of a grid that ends where grids have to.
+    // The last block of a second round has the last rows of twice as many. If the contract allows
+    // fewer, all blocks run, of a grid that ends where grids have to.
     if (g.y == MOST_IN_Y && right && whole < size && 2 * whole >= size) {
         c->all_blocks = true;
         right = reached_beyond(c, reached, problem, size);
@@ -287,9 +287,8 @@ void check_walks(struct check* c, int64_t size, reached_fn reached, const void* 
                    (long long)size);
 }
 
-// Rows and columns of `whole` are twice those of `half`. Do blocks that are no more in one direction
-// than there, or as many as a grid has, walk on in it? Then the last one has other results than the
-// last.
+// Rows and columns of `whole` are twice those of `half`. Are its blocks no more in one direction, or
+// as many as a grid has? Then they may walk on, and the last one has other results than the last.
 static bool walks_in_one(struct grid half, struct grid whole) {
     if (half.y < 1 || whole.y < 1) return false;  // nothing was launched
     if (whole.y == MOST_IN_Y || whole.z == MOST_IN_Y) return true;
