@@ -287,8 +287,8 @@ void check_walks(struct check* c, int64_t size, reached_fn reached, const void* 
                    (long long)size);
 }
 
-// Rows and columns of `whole` are twice those of `half`. Are its blocks no more in one direction, or
-// as many as a grid has? Then they may walk on, and the last one has other results than the last.
+// Rows and columns of `whole` are twice those of `half`. Are its blocks no more in one direction,
+// or as many as a grid has? Then they may walk on, and the last one has none of the last results.
 static bool walks_in_one(struct grid half, struct grid whole) {
     if (half.y < 1 || whole.y < 1) return false;  // nothing was launched
     if (whole.y == MOST_IN_Y || whole.z == MOST_IN_Y) return true;
