@@ -300,12 +300,14 @@ static bool walks_in_one(struct grid half, struct grid whole) {
 static void judge_ends(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                        const void* problem, enum cause cause, bool both) {
     if (!check_can_be_huge()) return;
-    const struct grid half = grid_at(c, reached, problem, size / 2);
+    // As aligned as size: where it is not, there may be another kernel.
+    const int64_t halved = size / 16 * 8 + size % 8;
+    const struct grid half = grid_at(c, reached, problem, halved);
     const bool copies = has_copied(c);
     const struct grid whole = grid_at(c, reached, problem, size);
     if (copies || whole.launches != half.launches) return;
     if (both && walks_in_one(half, whole)) return;
-    if (whole.blocks < half.blocks) fail_beyond(c, cause, size / 2, size);
+    if (whole.blocks < half.blocks) fail_beyond(c, cause, halved, size);
     if (10 * whole.blocks < 19 * half.blocks) {  // one of several grids may have wrapped
         const struct grid few = grid_at(c, reached, problem, fewer);
         if (few.blocks < 1 || whole.blocks / few.blocks < size / fewer / 4) return;
