@@ -155,6 +155,10 @@ enum { WORD_0_SEED = 8 };
 static const uint64_t word_0_offsets[] = {210355, 369892, 1561804, 2081205, 2664992, 3516151};
 enum { WORD_0_OFFSETS = sizeof word_0_offsets / sizeof *word_0_offsets };
 
+// With these, two of the first 16384 elements have a word of 2^32 - 2^12 or more.
+static const uint64_t kept_offsets[] = {10807, 18313, 24060, 25383, 26682, 29443, 33620, 41535};
+enum { KEPT_OFFSETS = sizeof kept_offsets / sizeof *kept_offsets };
+
 // p so small that p 2^32 is no whole number, and half above an element's word: it is dropped.
 static double p_above(struct check* c, const struct layer* l) {
     const int64_t elements = l->M * l->N, first = check_pick(c, 0, elements - 1);
@@ -185,8 +189,11 @@ static void limits(struct check* c) {
     l.with_Z = true;  // which nothing drops
     run(l, "p = 1");
     l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
-    l.p = 1 - 0x1p-12;
-    run(l, "p near 1");
+    struct layer two_kept = l;
+    two_kept.p = 1 - 0x1p-20;
+    two_kept.seed = WORD_0_SEED;
+    two_kept.offset = kept_offsets[check_pick(c, 0, KEPT_OFFSETS - 1)];
+    run(two_kept, "p near 1, and two elements that are kept");
     l.p = 0x1p-12 + 0x1p-30;
     run(l, "p near 0");
     l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);

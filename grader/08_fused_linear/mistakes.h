@@ -444,6 +444,20 @@ static bool is_cut_off(const struct tensor* t) {
     return smaller > 0;
 }
 
+// Are all elements what is wanted times the same number, and not 1?
+static bool is_other_scale(const struct tensor* t) {
+    double times = 1;
+    int64_t count = 0;
+    for (int64_t e = 0; e < t->count; e++) {
+        const double want = t->want[e], got = t->got[e];
+        if (!isfinite(want) || !isfinite(got) || (want == 0) != (got == 0)) return false;
+        if (want == 0) continue;
+        if (count++ == 0) times = got / want;
+        if (fabs(got - times * want) > 0x1p-6 * fabs(got)) return false;
+    }
+    return count > 1 && fabs(times - 1) > 0x1p-5;
+}
+
 // Are all numbers that Z is made of finite?
 static bool is_plain(const struct layer* l) {
     for (int64_t j = 0; !l->backward && j < l->N; j++)
@@ -486,6 +500,7 @@ static enum cause explain_layer(const struct layer* l, const struct tensor* t) {
         // words agree by chance alone
         if (l->p > 0 && 20 * m.other > m.of) return CAUSE_other_words;
     }
+    if (l->p > 0 && t != l->Z && is_other_scale(t)) return CAUSE_drop_scale;
     if (is_cut_off(t)) return CAUSE_cut_off;
     if (!l->f || t == l->Z) return CAUSE_NONE;
     if (!l->backward) return is_other_f(l, t) ? CAUSE_gelu_form : CAUSE_NONE;

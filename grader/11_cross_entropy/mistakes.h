@@ -501,14 +501,18 @@ static bool is_unscaled(const struct head* h, double allowed) {
     return fits;
 }
 
-// Logits at the end of rows still stand where the gradient belongs.
+// Logits at the end of rows still stand where the gradient belongs. Those behind the last whole
+// piece may be another thread's.
 static enum cause from_unwritten(const struct head* h) {
     int64_t most = 0, before = 0;
     for (int64_t row = 0; row < h->rows; row++) {
-        int64_t n = 0;
-        while (n < h->V && !check_was_written(h->logits, place_of(h, row, h->V - 1 - n))) n++;
+        int64_t n = 0, end = h->V;
+        while (end > h->V - PIECE + 1 && end > 0 &&
+               check_was_written(h->logits, place_of(h, row, end - 1)))
+            end--;
+        while (n < end && !check_was_written(h->logits, place_of(h, row, end - 1 - n))) n++;
         most = n > most ? n : most;
-        for (int64_t j = 0; j < h->V - n; j++)
+        for (int64_t j = 0; j < end - n; j++)
             before += !check_was_written(h->logits, place_of(h, row, j));
     }
     return most > 0 && most < h->V && before == 0 ? CAUSE_inner_tail : CAUSE_NONE;
@@ -551,7 +555,10 @@ static enum cause explain_within(const struct head* h, const struct tensor* t, s
     if (w.any && w.lost && w.right && w.high < -80.0) return CAUSE_max_init;
     if (t == h->LSE && is_unscaled(h, budget.max)) return CAUSE_no_rescale;
     if (t == h->LSE && is_wrong_without_token(h, budget.max)) return CAUSE_label_range;
-    if (t == h->LSE) return from_LSE(h, budget.max);
+    if (t == h->LSE) {
+        cause = from_LSE(h, budget.max);
+        return cause == CAUSE_merge_lost && from_unwritten(h) ? CAUSE_inner_tail : cause;
+    }
     cause = from_unwritten(h);
     return cause ? cause : is_cut_off(h, 0) ? CAUSE_cut_off : CAUSE_NONE;
 }

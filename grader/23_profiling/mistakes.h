@@ -81,6 +81,16 @@ static double both_decay(const struct problem* p, int64_t i, int64_t length) {
     return decayed_by(p, i, p->decay, p->decay);
 }
 
+static double at_least_0(const struct problem* p, int64_t i, int64_t length) {
+    (void)length;
+    return decayed_by(p, i, fmax(p->decay, 0), 1);
+}
+
+static double without_sign(const struct problem* p, int64_t i, int64_t length) {
+    (void)length;
+    return decayed_by(p, i, fabs(p->decay), 1);
+}
+
 // The lanes walk down the columns of their tile of 32 x 32, not along its rows.
 static double walked_across(const struct problem* p, int64_t i, int64_t length) {
     int64_t row = i / p->b, t = i % p->b, first = row / 32 * 32;
@@ -152,6 +162,8 @@ static const struct hypothesis mistakes[] = {
     LEAVES(decay_misplaced, DECAY, 1, x_decays),
     LEAVES(decay_misplaced, DECAY, 1, nothing_decays),
     LEAVES(decay_misplaced, DECAY, 1, both_decay),
+    LEAVES(decay_sign, DECAY, 1, at_least_0),
+    LEAVES(decay_sign, DECAY, 1, without_sign),
     LEAVES(transposed, DECAY, 1, walked_across),
     LEAVES(halo_missing, FILTER, LENGTHS, without_halo),
     LEAVES(tap_order, FILTER, 1, turned),
@@ -201,6 +213,17 @@ static bool nan_has_leaked(const struct suspect* s) {
     return wanted;
 }
 
+// All that is wrong is NaN, of finite numbers and a decay below 0.
+static bool is_root_of_sign(const struct suspect* s, const struct problem* p) {
+    bool finite = p->function == DECAY && p->decay < 0;
+    for (int64_t i = 0; finite && i < s->tensor->count; i++) {
+        const double got = s->tensor->got[i], want = s->tensor->want[i];
+        finite = isfinite(want) && (isnan(got) || fabs(got - want) <= s->budget.max) &&
+                 check_was_written(s->tensor, i);
+    }
+    return finite;
+}
+
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct problem* p = check_description(c);
     if (!p) return CAUSE_NONE;
@@ -209,6 +232,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     for (int i = 0; !cause && i < LENGTHS && lengths[i] <= 32; i++)
         if (is_tail(&s, p, lengths[i])) cause = CAUSE_tail_dropped;
     if (!cause && is_carry_lost(&s, p)) cause = CAUSE_carry_lost;
+    if (!cause && is_root_of_sign(&s, p)) cause = CAUSE_decay_sign;
     return cause ? cause : nan_has_leaked(&s) ? CAUSE_nan_leak : CAUSE_NONE;
 }
 

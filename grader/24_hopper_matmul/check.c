@@ -280,12 +280,22 @@ static void bad_arguments(struct check* c) {
     check_idle_calls(c, tma, declare, &p);
     multiply_on_two_devices(c, &contract, "h100", COURSE_OK);
     multiply_on_two_devices(c, &contract, "rtx4090", COURSE_UNSUPPORTED);
-    for (int refused = 0; refused < 2; refused++) {
+    // Of one row strides are no matter, and these are the largest that TMA takes.
+    p = begin_where(c, 1, WHOLE_N, 1, 0, ", strides of 2^39 - 8");
+    static const char* const strides[] = {"stride_C", "stride_A", "stride_B"};
+    for (int i = 0; i < 3; i++) check_replace(c, strides[i], ((int64_t)1 << 39) - TMA_UNIT);
+    product_declare(&p);
+    product_fill(&p, -contract.largest, contract.largest);
+    check_expect(c, COURSE_OK, CAUSE_wrong_status);
+    check_run(c);
+    // Older than a Hopper GPU, and newer.
+    static const char* const others[] = {"rtx4090", "rtx4090", "rtx5090"};
+    for (int i = 0; i < 3; i++) {
         struct product none = product_of(c, &contract, WHOLE_M, WHOLE_N, 0);
-        check_case(c, "M = %d, N = %d, K = 0, on a card that is no Hopper GPU%s", WHOLE_M, WHOLE_N,
-                   refused ? ", C begins 4 elements later" : "");
-        check_pose_as(c, "rtx4090");
-        none.C_part.first = refused ? 4 : 0;
+        check_case(c, "M = %d, N = %d, K = 0, as %s, which is no Hopper GPU%s", WHOLE_M, WHOLE_N,
+                   others[i], i == 1 ? ", C begins 4 elements later" : "");
+        check_pose_as(c, others[i]);
+        none.C_part.first = i == 1 ? 4 : 0;
         product_declare(&none);
         check_expect(c, COURSE_UNSUPPORTED, CAUSE_argument_check);
         check_run(c);

@@ -285,7 +285,7 @@ static void arguments(struct check* c) {
     problem_misaligned_refused(p);
     problem_launches_fail(p);
     backward_on_two_devices(p, "h100", COURSE_OK);
-    backward_on_two_devices(p, "rtx4090", COURSE_UNSUPPORTED);
+    backward_on_two_devices(p, "rtx5090", COURSE_UNSUPPORTED);  // newer
 }
 
 // Every array ends in a tile that is not full; around the rings more than once, and two blocks that

@@ -478,7 +478,7 @@ static void arguments(struct check* c) {
     misaligned(c, "Vt");
     check_launches_fail(c, declare_attention, &l);
     on_two_devices(c, "h100", COURSE_OK);
-    on_two_devices(c, "rtx4090", COURSE_UNSUPPORTED);
+    on_two_devices(c, "rtx5090", COURSE_UNSUPPORTED);  // newer
     l.p.scale = NAN;
     low_name(&l, ", scale is NaN, which is not above 0");
     low_declare(&l, (struct strides){0});

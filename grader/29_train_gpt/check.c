@@ -176,7 +176,8 @@ static void heads(struct check* c) {
 struct adamw {
     struct check* check;
     struct adamw_case c;
-    double larger;  // times as large: the gradients, and so m and sqrt(v); 0: 1
+    double larger;   // times as large: the gradients, and so m and sqrt(v); 0: 1
+    bool with_copy;  // w_bf16 is judged beside w
     struct described described;
 };
 
@@ -253,11 +254,25 @@ static void judge_adamw(struct adamw* a, bool all) {
     for (int t = 0; t < 4; t++) free(standard[t]);
 }
 
+// Is w_bf16 the w that was stored, whatever that is? Rounded from more digits than a float has, it
+// may be the neighbour.
+static void judge_copy(struct adamw* a) {
+    struct tensor *w = a->c.w, *copy = a->c.w_bf16;
+    double largest = 0;
+    for (int64_t i = 0; i < w->count; i++) {
+        copy->want[i] = dtype_round(BF16, w->got[i]);
+        largest = fmax(largest, fabs(w->got[i]));
+    }
+    const double ulp = dtype_ulp(BF16, largest);
+    check_compare(a->check, copy, (struct budget){.max = ulp, .mean = ulp / 64});
+}
+
 static void run_adamw(struct adamw a, const char* what) {
     begin_adamw(&a, what);
     fill_adamw(&a);
     check_run(a.check);
     judge_adamw(&a, false);
+    if (a.with_copy) judge_copy(&a);
 }
 
 // Far from the first step: 1 - beta^step is 1.
@@ -336,6 +351,7 @@ static void any_count(struct check* c) {
         a.c.numbers.n_decayed = i == 1 ? 0 : n[i];
         if (i == 0) a.larger = 0x1p10;
         if (i == 3) a.c.numbers.beta1 = a.c.numbers.beta2 = 0;  // m is g, v is g^2
+        a.with_copy = true;
         run_adamw(a, "any n");
     }
     // What is made of g, and how w moves, is no matter here; but m, v and w_bf16 are stored, too. A
@@ -424,6 +440,13 @@ static void bad_arguments(struct check* c) {
     struct adamw a = adamw_of(c, 64, 7);
     check_idle_calls(c, of_adamw, declare_adamw, &a);
     check_launches_fail(c, declare_adamw, &a);
+    // What it gives is no matter: of these NaN alone is refused.
+    a.c.numbers.lr = a.c.numbers.eps = INFINITY;
+    a.c.numbers.decay = -INFINITY;
+    begin_adamw(&a, "lr, eps and decay are infinite");
+    fill_adamw(&a);
+    check_expect(c, COURSE_OK, CAUSE_wrong_status);
+    check_run(c);
 }
 
 // Each launch of each layer fails once; the layers after it are not called.

@@ -61,6 +61,8 @@ enum adamw_slip {
     CORRECTED_OUTSIDE,   // v behind the root
     CORRECTED_BY_INT,    // by the step's lower 32 bits
     CORRECTED_BY_SUM,    // 1 + beta^step
+    M_NOT_CORRECTED,
+    V_NOT_CORRECTED,
     DECAY_LOST,
     DECAY_OF_ALL,
     DECAY_OF_THE_OTHERS,
@@ -76,6 +78,7 @@ enum adamw_slip {
     EPS_IN_THE_ROOT,
     EPS_LOST,
     EPS_IS_LEAST,  // the root is eps at least
+    EPS_IN_SHARE,  // eps is added to the root of v before v is corrected
     G_NOT_SQUARED,
     G_CLIPPED,  // to -1 .. 1
     BETAS_EXCHANGED,
@@ -124,6 +127,8 @@ static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64
                                  step - (slip == CORRECTED_M_FROM_0), slip);
     double correct2 = correction(slip == CORRECTED_BY_BETA1 ? a->beta1 : a->beta2,
                                  step - (slip == CORRECTED_V_FROM_0), slip);
+    if (slip == M_NOT_CORRECTED) correct1 = 1;
+    if (slip == V_NOT_CORRECTED) correct2 = 1;
     const double m_hat = (slip == OLD_M ? old_m : *m) / correct1;
     const double v_hat = (slip == OLD_M ? old_v : *v) / correct2;
     double root = slip == ROOT_LOST           ? v_hat + a->eps
@@ -131,6 +136,7 @@ static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64
                   : slip == EPS_IN_THE_ROOT   ? sqrt(v_hat + a->eps)
                   : slip == EPS_LOST          ? sqrt(v_hat)
                   : slip == EPS_IS_LEAST      ? fmax(sqrt(v_hat), a->eps)
+                  : slip == EPS_IN_SHARE      ? (sqrt(*v) + a->eps) / sqrt(correct2)
                                               : sqrt(v_hat) + a->eps;
     double moved = a->lr * m_hat / root;
     if (slip != DECAY_IN_G) moved += (slip == DECAY_WITHOUT_LR ? 1 : a->lr) * decay * *w;
@@ -264,6 +270,8 @@ static const struct hypothesis mistakes[] = {
     SLIP(gelu_slope, .slip = BIAS_BEFORE_SLOPE),
     SLIP(gelu_slope, .slip = WEIGHT_BEFORE_SLOPE),
     SLIP(bias_correction, .adamw = NOT_CORRECTED),
+    SLIP(bias_correction, .adamw = M_NOT_CORRECTED),
+    SLIP(bias_correction, .adamw = V_NOT_CORRECTED),
     SLIP(bias_correction, .adamw = CORRECTED_FROM_0),
     SLIP(bias_correction, .adamw = CORRECTED_FROM_2),
     SLIP(bias_correction, .adamw = CORRECTED_M_FROM_0),
@@ -289,6 +297,7 @@ static const struct hypothesis mistakes[] = {
     SLIP(adam_step, .adamw = EPS_IN_THE_ROOT),
     SLIP(adam_step, .adamw = EPS_LOST),
     SLIP(adam_step, .adamw = EPS_IS_LEAST),
+    SLIP(adam_step, .adamw = EPS_IN_SHARE),
     SLIP(adam_step, .adamw = ROOT_LOST),
     SLIP(adam_step, .adamw = SIGN),
     SLIP(adam_step, .adamw = OLD_M),

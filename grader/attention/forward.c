@@ -517,7 +517,8 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     // In bf16 kernels of d = 128 need more shared memory than others may have unasked.
     const struct problem wide = p.contract->dtype == BF16 ? with_d(p, 128) : p;
     forward_on_two_devices(wide, p.contract->by_wgmma ? "h100" : NULL, COURSE_OK);
-    if (p.contract->by_wgmma) forward_on_two_devices(p, "rtx4090", COURSE_UNSUPPORTED);
+    // A card that is newer than Hopper is none, either.
+    if (p.contract->by_wgmma) forward_on_two_devices(p, "rtx5090", COURSE_UNSUPPORTED);
     forward_idle(no_queries, "N_q = 0");
     forward_idle(no_heads, "H = 0");
     forward_idle(no_batches, "B = 0");

@@ -458,6 +458,8 @@
     CAUSE(carry_lost,                                                                              \
           "a sum begins anew with each tile: what was reached before is its beginning")            \
     CAUSE(decay_misplaced, "decay multiplies what h was one step before, and nothing else")        \
+    CAUSE(decay_sign, "decay may be below 0: neither 0 nor |decay| stands for it, and a power of " \
+                      "it by logarithms, by __powf() say, is NaN")                                 \
     CAUSE(halo_missing,                                                                            \
           "a segment begins as if nothing were before it: it needs the steps just before")         \
     CAUSE(tap_order, "w[k] belongs to the step k before: all TAPS of them, the newest first")      \

@@ -104,6 +104,8 @@ static int64_t last_below(struct check* c, reached_fn reached, const void* probl
 
 // ---- the two kinds of grids
 
+enum { MOST_IN_Y = 65535 };  // blocks, and in z
+
 static _Noreturn void fail_beyond(struct check* c, enum cause cause, int64_t right, int64_t size) {
     check_fail(c, cause, "with %lld the last elements are right, with %lld they are not\n",
                (long long)right, (long long)size);
@@ -115,7 +117,6 @@ static _Noreturn void fail_beyond(struct check* c, enum cause cause, int64_t rig
 // many blocks as a grid has in y are no count that has wrapped.
 static void fail_unless_folded(struct check* c, reached_fn reached, const void* problem,
                                int64_t fewer, int64_t size, enum cause cause) {
-    enum { MOST_IN_Y = 65535 };
     const struct grid few = grid_at(c, reached, problem, fewer);
     const struct grid all = grid_at(c, reached, problem, size);
     if ((few.y == 1 && all.y > 1) || (few.z == 1 && all.z > 1)) return;
@@ -171,6 +172,14 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
     bool right = reached(c, problem, whole);
     if (!right && of_block > 1 && whole % of_block > 0)
         whole -= whole % of_block, right = reached(c, problem, whole);
+    // The last block of a second round has the last rows of twice as many. If the contract allows
+    // fewer, all blocks run, of a grid that ends where grids have to.
+    if (g.y == MOST_IN_Y && right && whole < size && 2 * whole >= size) {
+        c->all_blocks = true;
+        right = reached_beyond(c, reached, problem, size);
+        c->all_blocks = false;
+        if (!right) fail_beyond(c, CAUSE_grid_limit, whole, size);
+    }
     const int64_t most = below > 0 ? whole : blocks * MOST_ROWS;
     for (; whole <= most && 2 * whole < size; whole *= 2) {
         const bool twice = reached_beyond(c, reached, problem, 2 * whole);
@@ -278,14 +287,27 @@ void check_walks(struct check* c, int64_t size, reached_fn reached, const void* 
                    (long long)size);
 }
 
+// Rows and columns of `whole` are twice those of `half`. Are its blocks no more in one direction,
+// or as many as a grid has? Then they may walk on, and the last one has none of the last results.
+static bool walks_in_one(struct grid half, struct grid whole) {
+    if (half.y < 1 || whole.y < 1) return false;  // nothing was launched
+    if (whole.y == MOST_IN_Y || whole.z == MOST_IN_Y) return true;
+    if ((whole.y > 1 && whole.y == half.y) || (whole.z > 1 && whole.z == half.z)) return true;
+    const int64_t half_x = half.blocks / half.y / half.z, x = whole.blocks / whole.y / whole.z;
+    return whole.y > half.y && x > 1 && x <= half_x;
+}
+
 static void judge_ends(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
-                       const void* problem, enum cause cause) {
+                       const void* problem, enum cause cause, bool both) {
     if (!check_can_be_huge()) return;
-    const struct grid half = grid_at(c, reached, problem, size / 2);
+    // As aligned as size: where it is not, there may be another kernel.
+    const int64_t halved = size / 16 * 8 + size % 8;
+    const struct grid half = grid_at(c, reached, problem, halved);
     const bool copies = has_copied(c);
     const struct grid whole = grid_at(c, reached, problem, size);
     if (copies || whole.launches != half.launches) return;
-    if (whole.blocks < half.blocks) fail_beyond(c, cause, size / 2, size);
+    if (both && walks_in_one(half, whole)) return;
+    if (whole.blocks < half.blocks) fail_beyond(c, cause, halved, size);
     if (10 * whole.blocks < 19 * half.blocks) {  // one of several grids may have wrapped
         const struct grid few = grid_at(c, reached, problem, fewer);
         if (few.blocks < 1 || whole.blocks / few.blocks < size / fewer / 4) return;
@@ -296,12 +318,17 @@ static void judge_ends(struct check* c, int64_t size, int64_t fewer, reached_fn 
 
 void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                    const void* problem) {
-    judge_ends(c, size, fewer, reached, problem, CAUSE_wrapped_index);
+    judge_ends(c, size, fewer, reached, problem, CAUSE_wrapped_index, false);
+}
+
+void check_indexes_of_both(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
+                           const void* problem) {
+    judge_ends(c, size, fewer, reached, problem, CAUSE_wrapped_index, true);
 }
 
 void check_most(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                 const void* problem) {
-    judge_ends(c, size, fewer, reached, problem, CAUSE_grid_limit);
+    judge_ends(c, size, fewer, reached, problem, CAUSE_grid_limit, false);
 }
 
 void check_last_indexes(struct check* c, int64_t size, double moment, reached_fn reached,
@@ -341,10 +368,16 @@ void check_begins(struct check* c, int64_t size, int64_t fewer, reached_fn reach
     if (!check_can_be_huge()) return;
     c->counting = true;
     const bool right = reached_beyond(c, reached, problem, size);
-    const bool judged = right || reached_beyond(c, reached, problem, fewer);
+    const int64_t blocks = right ? c->answer.blocks[0] : 0;
+    const bool judged = reached_beyond(c, reached, problem, fewer);
     c->counting = false;
     if (!right && judged)
         check_fail(c, CAUSE_wrapped_index,
                    "with %lld a kernel gets a pointer into no array, with %lld none does\n",
                    (long long)size, (long long)fewer);
+    // A number below 0 is a large number of blocks.
+    if (judged && blocks / (size / fewer) > 2 * c->answer.blocks[0])
+        check_fail(c, CAUSE_wrapped_index, "with %lld there are %lld blocks, with %lld %lld\n",
+                   (long long)size, (long long)blocks, (long long)fewer,
+                   (long long)c->answer.blocks[0]);
 }

@@ -47,6 +47,11 @@ void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, cons
 void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                    const void* problem);
 
+// The same of a product, whose rows and columns both are `size`. Not judged is a grid, too, that
+// grows in one direction alone: its blocks may walk in the other, and the last one elsewhere.
+void check_indexes_of_both(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
+                           const void* problem);
+
 // The same question of heads, or batches, of which a contract allows `size` and no more: the item
 // fails as grid_limit.
 void check_most(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
@@ -71,8 +76,9 @@ void check_last_indexes(struct check* c, int64_t size, double moment, reached_fn
 
 // Does the launcher pass pointers into the arrays to all of its kernels, where parts of one lie
 // more than 2^31 elements behind each other? The item fails as wrapped_index if with `size` rows or
-// columns it does not, and with `fewer` it does. No kernel runs: for kernels that walk over what
-// the size makes long. Pointers in a struct are not seen.
+// columns it does not, and with `fewer` it does; or if there are more than twice as many blocks for
+// a row with `size`: a number of elements has become negative. No kernel runs: for kernels that
+// walk over what the size makes long. Pointers in a struct are not seen.
 void check_begins(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                   const void* problem);
 

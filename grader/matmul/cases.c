@@ -372,8 +372,8 @@ static bool nothing_reached(struct check* c, const void* of, int64_t size) {
 }
 
 void multiply_huge_of(struct check* c, const struct huge* huge) {
-    check_indexes(c, huge->of->max_size / 8 * 8 - 8 * check_pick(c, 1, 100) + huge->odd, FEWER,
-                  end_reached, huge);
+    check_indexes_of_both(c, huge->of->max_size / 8 * 8 - 8 * check_pick(c, 1, 100) + huge->odd,
+                          FEWER, end_reached, huge);
 }
 
 void multiply_huge(struct check* c, const struct matmul* of) {
@@ -381,7 +381,7 @@ void multiply_huge(struct check* c, const struct matmul* of) {
         const struct huge huge = {of, odd ? check_pick(c, 1, 7) : 0, NULL};
         multiply_huge_of(c, &huge);
     }
-    check_indexes(c, of->max_size, FEWER, nothing_reached, of);
+    check_indexes_of_both(c, of->max_size, FEWER, nothing_reached, of);
 }
 
 // ---- nothing to do

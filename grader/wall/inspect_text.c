@@ -149,9 +149,9 @@ static const char* const of_cudev[] = {
     "dynamic_array", "cluster", "pointed_at", "bounded", NULL};
 static const char* const of_arrays[] = {"element", "extent", NULL};
 // Mathematics whose name is a macro (cpu/include/cudev/math.h): cudev::rsqrtf(x).
-static const char* const of_mathematics[] = {"frexp",    "modf",  "remquo", "sincos",
-                                             "sincospi", "rsqrt", "rsqrtf", "sinpi",
-                                             "sinpif",   "cospi", "cospif", NULL};
+static const char* const of_mathematics[] = {"frexp",  "modf",      "remquo", "sincos", "sincospi",
+                                             "rsqrt",  "rsqrtf",    "sinpi",  "sinpif", "cospi",
+                                             "cospif", "fast_powf", NULL};
 static const char* const rewritten[] = {
     "cudev_arguments", "cudev_type", "cudev_shared_array", "cudev_shared", "cudev_dynamic_shared",
     "cudev_not_here",  NULL};

@@ -101,6 +101,7 @@ static void bits_and_math(void) {
     CHECK(__funnelshift_l(0x80000000u, 1, 1) == 3);
     CHECK(sinpif(1.0f) == 0.0f && cospif(0.5f) == 0.0f && cospi(1.0) == -1.0 && sinpi(2.5) == 1.0);
     CHECK(rsqrtf(4.0f) == 0.5f && __expf(0.0f) == 1.0f && __fdividef(6.0f, 3.0f) == 2.0f);
+    CHECK(__powf(4.0f, 0.5f) == 2.0f && isnan(__powf(-2.0f, 2.0f)));
     CHECK(max(1, 2) == 2 && max(1u, 2) == 2 && min(1.5f, NAN) == 1.5f && max(-0.5, 0.25f) == 0.25);
     CHECK(__saturatef(NAN) == 0.0f && __float2int_rn(2.5f) == 2 && __fmaf_rn(2, 3, 4) == 10.0f);
 }

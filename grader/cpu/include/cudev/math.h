@@ -66,6 +66,8 @@ CUDEV_FUNCTION(float, sinpi, (float x), sinpif(x))
 CUDEV_FUNCTION(double, cospi, (double x), cudev_cospi(x))
 CUDEV_FUNCTION(float, cospif, (float x), (float)cudev_cospi(x))
 CUDEV_FUNCTION(float, cospi, (float x), cospif(x))
+// documented: 2 to y log2(x), so NaN of an x below 0
+CUDEV_FUNCTION(float, fast_powf, (float x, float y), (float)::exp2((double)y* ::log2((double)x)))
 }  // namespace cudev
 // Macros, because the C library declares functions of these names, or does so from some version on.
 // std::frexp() is found through the second name.
@@ -94,7 +96,7 @@ namespace cudev = ::cudev;
 #define __logf(...) logf(__VA_ARGS__)
 #define __log2f(...) log2f(__VA_ARGS__)
 #define __log10f(...) log10f(__VA_ARGS__)
-#define __powf(...) powf(__VA_ARGS__)
+#define __powf(...) cudev::fast_powf(__VA_ARGS__)
 #define __sinf(...) sinf(__VA_ARGS__)
 #define __cosf(...) cosf(__VA_ARGS__)
 #define __tanf(...) tanf(__VA_ARGS__)
