@@ -174,6 +174,19 @@ static struct pair merged_twice(const struct batch* b, int64_t row, int variant)
     return written(p.number[0], (double)(2 << variant) * p.number[1]);
 }
 
+// The first warp's state is merged into itself once more: by one thread that goes over all warps and
+// begins with its own.
+enum { WARP_LANES = 32, FIRST_AGAIN = 5 };
+static struct pair first_warp_again(const struct batch* b, int64_t row, int variant) {
+    const struct pair p = pair_wanted(b, row);
+    const int64_t threads = (int64_t)WARP_LANES << (variant + 1);
+    double l = p.number[1];
+    if (p.number[0] == -INFINITY) return p;
+    for (int64_t j = 0; j < b->cols; j++)
+        if (j % threads < WARP_LANES) l += exp(batch_row(b, row)[j] - p.number[0]);
+    return written(p.number[0], l);
+}
+
 // How two states are merged wrongly: each l is multiplied with the other state's factor (of an
 // empty state, whose m is -infinity, that makes 0); one of the two with none; or one with the
 // factor from its m to the other's, as if that were always the larger one.
@@ -273,6 +286,55 @@ static struct pair max_short(const struct batch* b, int64_t row, int variant) {
     return written(m, l);
 }
 
+// How a thread folds a tile wrongly, element by element: m is kept until the tile is done, and each
+// element multiplies l with exp(m - the maximum so far); or with the alpha of the whole tile; or
+// what this tile has added stays as it is when a larger element follows.
+enum fold { ALPHA_AGAIN, TILE_ALPHA_AGAIN, ALPHA_FIRST_ALONE, FOLDS };
+
+static double fold_wrongly(enum fold how, double* m, double l, const double x[], int64_t tile) {
+    double run = *m, largest = *m;
+    for (int64_t i = 0; i < tile; i++) largest = fmax(largest, x[i]);
+    if (largest == -INFINITY) return l;
+    if (how == ALPHA_FIRST_ALONE) l *= exp(*m - largest);
+    for (int64_t i = 0; i < tile; i++) {
+        run = fmax(run, x[i]);
+        if (run == -INFINITY) continue;
+        if (how == ALPHA_AGAIN) l *= exp(*m - run);
+        if (how == TILE_ALPHA_AGAIN) l *= exp(*m - largest);
+        l += exp(x[i] - (how == TILE_ALPHA_AGAIN ? largest : run));
+    }
+    *m = largest;
+    return l;
+}
+
+// Past the end of a row a tile has -infinity.
+enum { MOST_OF_TILE = 32, FOLD_TILES = 5, LAYOUTS = APART * FOLD_TILES };
+static struct pair folded(enum fold how, const struct batch* b, int64_t row, int variant) {
+    const int64_t step = apart[variant / FOLD_TILES], tile = 2 << variant % FOLD_TILES;
+    const double *x = batch_row(b, row), m = b->out[0]->want[row];
+    double l = 0;
+    if (m == -INFINITY) return pair_wanted(b, row);
+    for (int64_t t = 0; t < step && t < b->cols; t++) {
+        double own = -INFINITY, sum = 0;
+        for (int64_t first = t; first < b->cols; first += step * tile) {
+            double x_tile[MOST_OF_TILE];
+            for (int64_t i = 0; i < tile; i++)
+                x_tile[i] = first + i * step < b->cols ? x[first + i * step] : -INFINITY;
+            sum = fold_wrongly(how, &own, sum, x_tile, tile);
+        }
+        if (own > -INFINITY) l += sum * exp(own - m);
+    }
+    return written(m, l);
+}
+
+static struct pair rescaled_each(const struct batch* b, int64_t row, int variant) {
+    return folded((enum fold)(variant / LAYOUTS), b, row, variant % LAYOUTS);
+}
+
+static struct pair rescaled_first(const struct batch* b, int64_t row, int variant) {
+    return folded(ALPHA_FIRST_ALONE, b, row, variant);
+}
+
 static const struct hypothesis mistakes[] = {
     PAIR(stride_ignored, 1, rows_packed),
     PAIR(max_short, APART* OF_APART, max_short),
@@ -284,6 +346,7 @@ static const struct hypothesis mistakes[] = {
     PAIR(max_init, 1, max_started),
     PAIR(sum_init, 11, sum_started),
     PAIR(merged_twice, MERGED_TWICE, merged_twice),
+    PAIR(merged_twice, FIRST_AGAIN, first_warp_again),
     PAIR(counted_again, COUNTED_AGAIN, counted_again),
     PAIR(inner_tail, SWEEPS, rest_dropped),
     PAIR(inner_tail, SWEEPS + 1, rest_from_next),
@@ -291,6 +354,8 @@ static const struct hypothesis mistakes[] = {
     PAIR(inner_tail, SWEEPS, rest_low),
     PAIR(inner_tail, SWEEPS, rest_from_before),
     PAIR(sum_short, APART* OF_APART, sum_short),
+    PAIR(rescale_repeated, ALPHA_FIRST_ALONE* LAYOUTS, rescaled_each),
+    PAIR(no_rescale, LAYOUTS, rescaled_first),
     PAIR(rescale_crossed, MERGED_WRONGLY, merged_wrongly),
     {0},
 };

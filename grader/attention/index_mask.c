@@ -301,6 +301,11 @@ double index_slope(const struct problem* p, double capped, double P) {
     if (m->flaw == SLOPE_OF_P) return 1 - P * P;
     double t = capped / m->softcap;
     if (m->flaw == CAPPED_BEFORE_SCALE) t /= p->scale;
+    const double inside = atanh(t);
+    if (m->flaw == SLOPE_OF_PRODUCT) t = inside * m->softcap / p->scale;
+    if (m->flaw == SLOPE_OF_SCORE) t = inside * m->softcap;
+    if (m->flaw == SLOPE_OF_INSIDE) t = inside;
+    if (m->flaw == SLOPE_OF_CAPPED) t = capped;
     return 1 - (m->flaw == SLOPE_HALF ? t : t * t);
 }
 

@@ -95,6 +95,10 @@ enum index_flaw {
     SLOPE_LOST,         // dS lacks the derivative
     SLOPE_HALF,         // the derivative is 1 - tanh
     SLOPE_OF_P,         // 1 - P^2: the weight stands where the capped score stood
+    SLOPE_OF_PRODUCT,   // 1 - (Q K)^2: the tanh is not taken yet
+    SLOPE_OF_SCORE,     // ... of the score
+    SLOPE_OF_INSIDE,    // ... of the score by softcap
+    SLOPE_OF_CAPPED,    // 1 - capped^2: it is not divided by softcap
     INDEX_FLAWS
 };
 
