@@ -51,7 +51,9 @@
           "the numbers are put together in another way than the contract says: compare your "      \
           "formula with its equation")                                                             \
     CAUSE(wrong_array, "one array stands where another belongs")                                   \
-    CAUSE(swapped_sizes, "M, N and K are mixed up: in a row length, in the grid, or in a loop")    \
+    CAUSE(swapped_sizes,                                                                           \
+          "sizes are mixed up, rows and columns, or M, N and K: in a row length, a guard, the "    \
+          "grid, or a loop")                                                                       \
     CAUSE(transposed, "the result is right but transposed, or an operand is read transposed")      \
     CAUSE(piece_cut, "of each piece of 16 bytes a part is copied: a copy's size is in bytes")      \
     CAUSE(swizzle, "pieces of a row are stored at one place and read from another")                \
@@ -299,6 +301,9 @@
           "(pages, H_k, page_size, d)")                                                            \
     CAUSE(ticket_kept,                                                                             \
           "the tickets are not zeros afterwards: who draws the last one puts it back")             \
+    CAUSE(last_ticket,                                                                             \
+          "tickets were drawn and no block took its own for the last: as many are drawn as parts " \
+          "have keys, and the first is 0")                                                         \
     COST(too_few_blocks,                                                                           \
          "one block reads more than its share: split the keys until every multiprocessor has "     \
          "a part")                                                                                 \
