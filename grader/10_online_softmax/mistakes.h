@@ -288,20 +288,21 @@ static struct pair max_short(const struct batch* b, int64_t row, int variant) {
 
 // How a thread folds a tile wrongly, element by element: m is kept until the tile is done, and each
 // element multiplies l with exp(m - the maximum so far); or with the alpha of the whole tile; or
-// what this tile has added stays as it is when a larger element follows.
-enum fold { ALPHA_AGAIN, TILE_ALPHA_AGAIN, ALPHA_FIRST_ALONE, FOLDS };
+// what this tile has added stays as it is when a larger element follows; or what it adds is relative
+// to the m of before.
+enum fold { ALPHA_AGAIN, TILE_ALPHA_AGAIN, ALPHA_FIRST_ALONE, TO_OLD_M };
 
 static double fold_wrongly(enum fold how, double* m, double l, const double x[], int64_t tile) {
     double run = *m, largest = *m;
     for (int64_t i = 0; i < tile; i++) largest = fmax(largest, x[i]);
     if (largest == -INFINITY) return l;
-    if (how == ALPHA_FIRST_ALONE) l *= exp(*m - largest);
+    if (how == ALPHA_FIRST_ALONE || how == TO_OLD_M) l *= exp(*m - largest);
     for (int64_t i = 0; i < tile; i++) {
         run = fmax(run, x[i]);
-        if (run == -INFINITY) continue;
+        if (run == -INFINITY && how != TO_OLD_M) continue;
         if (how == ALPHA_AGAIN) l *= exp(*m - run);
         if (how == TILE_ALPHA_AGAIN) l *= exp(*m - largest);
-        l += exp(x[i] - (how == TILE_ALPHA_AGAIN ? largest : run));
+        l += exp(x[i] - (how == TILE_ALPHA_AGAIN ? largest : how == TO_OLD_M ? *m : run));
     }
     *m = largest;
     return l;
@@ -335,6 +336,10 @@ static struct pair rescaled_first(const struct batch* b, int64_t row, int varian
     return folded(ALPHA_FIRST_ALONE, b, row, variant);
 }
 
+static struct pair old_m_subtracted(const struct batch* b, int64_t row, int variant) {
+    return folded(TO_OLD_M, b, row, variant);
+}
+
 static const struct hypothesis mistakes[] = {
     PAIR(stride_ignored, 1, rows_packed),
     PAIR(max_short, APART* OF_APART, max_short),
@@ -356,6 +361,7 @@ static const struct hypothesis mistakes[] = {
     PAIR(sum_short, APART* OF_APART, sum_short),
     PAIR(rescale_repeated, ALPHA_FIRST_ALONE* LAYOUTS, rescaled_each),
     PAIR(no_rescale, LAYOUTS, rescaled_first),
+    PAIR(max_before, LAYOUTS, old_m_subtracted),
     PAIR(rescale_crossed, MERGED_WRONGLY, merged_wrongly),
     {0},
 };

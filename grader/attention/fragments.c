@@ -44,6 +44,7 @@ struct walk {
         L_KEPT,         // l is not rescaled
         L_REPEATED,     // l is rescaled for every 8 columns of O
         O_KEPT,         // O is not rescaled
+        BOTH_KEPT,      // neither is: m becomes the new one before alpha is made
         MAX_FROM_ZERO,  // m starts at 0
         UNGUARDED,      // (-inf) - (-inf), while a row has seen nothing
         BASE_ZERO,      // exp is relative to 0 in every tile that may be masked
@@ -137,13 +138,14 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
             alpha[t] = exp_flushed(s->m[r][t] - base[t]);
             s->m[r][t] = m;
             if (w->flaw == L_REPEATED) s->l[r][t] *= pow(alpha[t], (double)p->d / 8 - 1);
-            if (w->flaw != L_KEPT) s->l[r][t] *= alpha[t];
+            if (w->flaw != L_KEPT && w->flaw != BOTH_KEPT) s->l[r][t] *= alpha[t];
         }
         for (int64_t j = 0; j < w->block_k; j++) {
             P[r][j] = exp_flushed(S[r][j] - base[lane_of(j)]);
             s->l[r][lane_of(j)] += P[r][j];
         }
-        for (int64_t x = 0; x < p->d && w->flaw != O_KEPT; x++) s->O[r][x] *= alpha[lane_of(x)];
+        const bool kept = w->flaw == O_KEPT || w->flaw == BOTH_KEPT;
+        for (int64_t x = 0; x < p->d && !kept; x++) s->O[r][x] *= alpha[lane_of(x)];
     }
     for (int r = 0; r < 16; r++)
         for (int64_t j = 0; j < w->block_k && j0 + j < p->N_k; j++) {
@@ -190,19 +192,13 @@ static bool rows_of_walk(const struct problem* p, const void* how, int64_t b, in
 static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t block_k,
                                bool backwards) {
     static const enum cause causes[FLAWS] = {
-        [MAX_OF_OTHERS] = CAUSE_merge_lost,
-        [SUM_OF_OTHERS] = CAUSE_merge_lost,
-        [P_MATRICES] = CAUSE_fragment_order,
-        [P_PAIRS] = CAUSE_fragment_order,
-        [P_ROWS] = CAUSE_fragment_order,
-        [MASKED] = CAUSE_fragment_order,
-        [L_KEPT] = CAUSE_no_rescale,
-        [L_REPEATED] = CAUSE_rescale_repeated,
-        [O_KEPT] = CAUSE_no_rescale_O,
-        [MAX_FROM_ZERO] = CAUSE_max_init,
-        [UNGUARDED] = CAUSE_empty_state,
-        [BASE_ZERO] = CAUSE_base_zero,
-        [MASKED_TO_END] = CAUSE_fragment_order,
+        [MAX_OF_OTHERS] = CAUSE_merge_lost,  [SUM_OF_OTHERS] = CAUSE_merge_lost,
+        [P_MATRICES] = CAUSE_fragment_order, [P_PAIRS] = CAUSE_fragment_order,
+        [P_ROWS] = CAUSE_fragment_order,     [MASKED] = CAUSE_fragment_order,
+        [L_KEPT] = CAUSE_no_rescale,         [L_REPEATED] = CAUSE_rescale_repeated,
+        [BOTH_KEPT] = CAUSE_no_rescale,      [O_KEPT] = CAUSE_no_rescale_O,
+        [MAX_FROM_ZERO] = CAUSE_max_init,    [UNGUARDED] = CAUSE_empty_state,
+        [BASE_ZERO] = CAUSE_base_zero,       [MASKED_TO_END] = CAUSE_fragment_order,
     };
     // Only there does it matter which tiles a block leaves out.
     int first = block_q == 64 ? 0 : UNGUARDED;
