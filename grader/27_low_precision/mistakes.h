@@ -398,6 +398,22 @@ static enum cause explain_walk(const struct suspect* s) {
     return CAUSE_NONE;
 }
 
+// In all rows LSE is off by 2^8, once or twice, to the same side: P has that factor and LSE does not
+// take it out, or LSE does and P has it not. What O is then depends on what is left of P.
+static bool is_factor_in_LSE(const struct problem* p) {
+    const double factor = 8 * M_LN2, rounding = 0.02;
+    const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
+    double times = 0;
+    for (int64_t e = 0; e < LSE->count; e++) {
+        if (LSE->untouched[e] || !isfinite(LSE->want[e])) continue;
+        const double off = LSE->got[e] - LSE->want[e], here = rint(off / factor);
+        if (!check_was_written(LSE, e) || !(fabs(off - here * factor) < rounding)) return false;
+        if (here == 0 || fabs(here) > 2 || (times != 0 && here != times)) return false;
+        times = here;
+    }
+    return times != 0;
+}
+
 // No element of O is wrong by itself, but all are too large by the same share, less than half a
 // step of e4m3: weights that are alike were all rounded up, and l has them as they were. What cuts
 // off makes nothing larger.
@@ -433,6 +449,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     enum cause cause = CAUSE_NONE;
     if (l->call == CALL_BOTH) cause = explain_first_call(l);
     if (!cause && are_zeros_counted(&s)) return CAUSE_mask_value;
+    if (l->call == CALL_ATTENTION && is_factor_in_LSE(&l->p)) return CAUSE_weight_factor;
     if (l->call == CALL_ATTENTION) cause = explain_scales(&s);
     if (!cause && l->call == CALL_ATTENTION && l->p.N_k > 0) cause = explain_walk(&s);
     if (!cause && are_weights_rounded_alike(&s)) return CAUSE_low_precision;
