@@ -445,6 +445,20 @@ static enum cause explain_packed(const struct suspect* s) {
 
 // ---- all of it -----------------------------------------------------------------------------
 
+// Is LSE infinite in some row without large scores, and a number or infinite in all that see a key?
+// Then a part's weight is relative to the M of before, which is -infinity at first.
+static bool is_M_of_before(const struct decode* p) {
+    const double large = 60;
+    bool any = false;
+    for (int64_t e = 0; e < p->LSE->count; e++) {
+        const double got = p->LSE->got[e], want = p->LSE->want[e];
+        if (want == -INFINITY || !check_was_written(p->LSE, e)) continue;
+        if (isnan(got)) return false;
+        any |= got == INFINITY && want < large;
+    }
+    return any;
+}
+
 // Some rows are NaN: what have they in common? They see no key; they are those of the sequences
 // whose last 16 keys are not all there, which NaN follows; or else a part of them is empty.
 static enum cause explain_NaN(const struct suspect* s) {
@@ -459,6 +473,7 @@ static enum cause explain_NaN(const struct suspect* s) {
         all_tails &= p->length[e / of_a_sequence] % UNIT != 0;
     }
     if (!any) return CAUSE_NONE;
+    if (is_M_of_before(p)) return CAUSE_max_before;
     return all_empty ? CAUSE_masked_row : all_tails ? CAUSE_nan_leak : CAUSE_empty_part;
 }
 

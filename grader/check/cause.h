@@ -100,7 +100,8 @@
           "the new maximum is that of the tile alone: it is the larger of that and m, or alpha "   \
           "overflows")                                                                             \
     CAUSE(max_before,                                                                              \
-          "P is relative to the maximum from before the tile: it takes m_new, as alpha does")      \
+          "P, or a part's weight, is relative to the maximum from before: it takes m_new, as "     \
+          "alpha does")                                                                            \
     CAUSE(empty_state,                                                                             \
           "NaN where nothing was seen yet: guard (-inf) - (-inf); is alpha the right way round?")  \
     CAUSE(empty_row,                                                                               \
@@ -290,8 +291,8 @@
           "times")                                                                                 \
     CAUSE(                                                                                         \
         empty_part,                                                                                \
-        "a part is NaN when it is merged: one without keys has the weight 0 (0 / 0 is NaN), and "  \
-        "of the others all that is read has to be stored")                                         \
+        "NaN comes out of a merge: a part without keys has the weight 0 (0 / 0 is NaN), weights "  \
+        "are relative to the new M, and all that is read is stored")                               \
     CAUSE(length_ignored, "each sequence has a length of its own, lengths[b]")                     \
     CAUSE(page_table,                                                                              \
           "key j is in slot j % page_size of page page_table[b][j / page_size], in rows of "       \
