@@ -174,8 +174,8 @@ static struct pair merged_twice(const struct batch* b, int64_t row, int variant)
     return written(p.number[0], (double)(2 << variant) * p.number[1]);
 }
 
-// The first warp's state is merged into itself once more: by one thread that goes over all warps and
-// begins with its own.
+// The first warp's state is merged into itself once more: by one thread that goes over all warps
+// and begins with its own.
 enum { WARP_LANES = 32, FIRST_AGAIN = 5 };
 static struct pair first_warp_again(const struct batch* b, int64_t row, int variant) {
     const struct pair p = pair_wanted(b, row);
@@ -288,8 +288,8 @@ static struct pair max_short(const struct batch* b, int64_t row, int variant) {
 
 // How a thread folds a tile wrongly, element by element: m is kept until the tile is done, and each
 // element multiplies l with exp(m - the maximum so far); or with the alpha of the whole tile; or
-// what this tile has added stays as it is when a larger element follows; or what it adds is relative
-// to the m of before.
+// what this tile has added stays as it is when a larger element follows; or what it adds is
+// relative to the m of before.
 enum fold { ALPHA_AGAIN, TILE_ALPHA_AGAIN, ALPHA_FIRST_ALONE, TO_OLD_M };
 
 static double fold_wrongly(enum fold how, double* m, double l, const double x[], int64_t tile) {

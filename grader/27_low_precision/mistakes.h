@@ -398,8 +398,8 @@ static enum cause explain_walk(const struct suspect* s) {
     return CAUSE_NONE;
 }
 
-// In all rows LSE is off by 2^8, once or twice, to the same side: P has that factor and LSE does not
-// take it out, or LSE does and P has it not. What O is then depends on what is left of P.
+// In all rows LSE is off by 2^8, once or twice, to the same side: P has that factor and LSE does
+// not take it out, or LSE does and P has it not. What O is then depends on what is left of P.
 static bool is_factor_in_LSE(const struct problem* p) {
     const double factor = 8 * M_LN2, rounding = 0.02;
     const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
