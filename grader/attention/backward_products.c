@@ -99,7 +99,7 @@ static bool asked_elsewhere(const struct suspect* s, const struct hypothesis* h,
     const struct problem* p = s->problem;
     struct backward w = backward_right(p);
     (void)h;
-    w.flaw.asked = (enum asked)(ITS_OWN + 1 + variant / TILES);
+    w.flaw.asked = (enum asked)(OWN_PAIR + 1 + variant / TILES);
     w.flaw.asked_of_keys = s->tensor != p->array[ARRAY_dQ].tensor;
     w.tile = w.keys_tile = tiles[variant % TILES];
     if (w.flaw.asked < OF_FIRST_8 && variant % TILES > 0) return false;

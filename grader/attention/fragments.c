@@ -204,7 +204,7 @@ static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t
     int first = block_q == 64 ? 0 : UNGUARDED;
     for (int flaw = first; flaw < FLAWS; flaw++) {
         const bool other = flaw == MAX_OF_OTHERS || flaw == SUM_OF_OTHERS;
-        const int from = flaw == MASKED ? 1 : flaw == MASKED_TO_END ? OF_FIRST_8 : ITS_OWN;
+        const int from = flaw == MASKED ? 1 : flaw == MASKED_TO_END ? OF_FIRST_8 : OWN_PAIR;
         const int end = flaw == MASKED ? OF_FIRST_8 : flaw == MASKED_TO_END ? WAYS_TO_ASK : 1;
         for (int n = from; n < (other ? OTHER_LANES : end); n++) {
             const struct walk w = {block_q,
@@ -212,7 +212,7 @@ static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t
                                    backwards,
                                    flaw,
                                    &other_lanes[other ? n : 0],
-                                   (enum asked)(other ? ITS_OWN : n)};
+                                   (enum asked)(other ? OWN_PAIR : n)};
             if (forward_is_made_of_tiles(s, 16, rows_of_walk, &w)) return causes[flaw];
         }
     }

@@ -24,7 +24,7 @@ void taken_from(enum taken how, int64_t* n, int64_t* x);
 // For which pair the mask of a fragment is asked, whose register 2h + e holds row g + 8h and column
 // 8n + 2t + e.
 enum asked {
-    ITS_OWN,        // no mistake
+    OWN_PAIR,       // no mistake
     FIRST_OF_PAIR,  // column 2t + 1 is hidden where 2t is
     OF_LANE_0,      // columns 2t and 2t + 1 are taken for 0 and 1
     COLUMN_OF_H,    // column 2t + h is asked about
