@@ -188,9 +188,18 @@ static struct pair first_warp_again(const struct batch* b, int64_t row, int vari
 }
 
 // How two states are merged wrongly: each l is multiplied with the other state's factor (of an
-// empty state, whose m is -infinity, that makes 0); one of the two with none; or one with the
-// factor from its m to the other's, as if that were always the larger one.
-enum merge { CROSSWISE, FIRST_KEPT, SECOND_KEPT, AS_IF_SECOND, AS_IF_FIRST, MERGES };
+// empty state, whose m is -infinity, that makes 0); one of the two with none; one with the factor
+// from its m to the other's, as if that were always the larger one; or both with the same.
+enum merge {
+    CROSSWISE,
+    FIRST_KEPT,
+    SECOND_KEPT,
+    AS_IF_SECOND,
+    AS_IF_FIRST,
+    BY_FIRST,
+    BY_SECOND,
+    MERGES
+};
 
 static struct pair merge_wrongly(enum merge how, struct pair a, struct pair b) {
     const double m_a = a.number[0], m_b = b.number[0], l_a = a.number[1], l_b = b.number[1];
@@ -203,6 +212,8 @@ static struct pair merge_wrongly(enum merge how, struct pair a, struct pair b) {
         [SECOND_KEPT] = l_a * of_a + l_b,
         [AS_IF_SECOND] = l_a * dtype_round(F32, exp(m_a - m_b)) + l_b,
         [AS_IF_FIRST] = l_a + l_b * dtype_round(F32, exp(m_b - m_a)),
+        [BY_FIRST] = (l_a + l_b) * of_a,
+        [BY_SECOND] = (l_a + l_b) * of_b,
     };
     return (struct pair){{m, l[how]}};
 }
@@ -340,8 +351,28 @@ static struct pair old_m_subtracted(const struct batch* b, int64_t row, int vari
     return folded(TO_OLD_M, b, row, variant);
 }
 
+// m is what the threads' last tiles have, of those that are not empty; l fits it.
+static struct pair max_of_tile(const struct batch* b, int64_t row, int variant) {
+    const int64_t step = apart[variant / FOLD_TILES], tile = 2 << variant % FOLD_TILES;
+    const double* x = batch_row(b, row);
+    double m = -INFINITY;
+    for (int64_t t = 0; t < step && t < b->cols; t++) {
+        double own = -INFINITY;
+        for (int64_t first = t; first < b->cols; first += step * tile) {
+            double largest = -INFINITY;
+            for (int64_t n = 0; n < tile && first + n * step < b->cols; n++)
+                largest = fmax(largest, x[first + n * step]);
+            if (largest > -INFINITY) own = largest;
+        }
+        m = fmax(m, own);
+    }
+    if (m == -INFINITY) return pair_wanted(b, row);
+    return written(m, row_sum_exp(x, b->cols, m));
+}
+
 static const struct hypothesis mistakes[] = {
     PAIR(stride_ignored, 1, rows_packed),
+    PAIR(max_of_tile, LAYOUTS, max_of_tile),
     PAIR(max_short, APART* OF_APART, max_short),
     PAIR(overflow, 1, max_kept),
     PAIR(exp2_base, 1, base_two),

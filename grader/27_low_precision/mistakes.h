@@ -256,7 +256,11 @@ static enum cause explain_scales(const struct suspect* s) {
 
 // How a kernel goes wrong in its rounds.
 enum walk_flaw {
-    KEYS_IN_ORDER,     // a word of P has four keys in a row
+    KEYS_IN_ORDER,  // a word of P has four keys in a row
+    INNER_SWAPPED,  // its bytes 1 and 2 are swapped; or both of each half; or the halves; or all
+    BYTES_SWAPPED,
+    HALVES_SWAPPED,
+    BYTES_BACKWARDS,
     ROWS_MIXED,        // a word has two keys of either row
     WORDS_SWAPPED,     // the words of the second row and of the second half are swapped
     O_KEPT,            // O is not rescaled
@@ -276,6 +280,8 @@ enum walk_flaw {
 };
 
 static const enum cause causes_of_walk[WALK_FLAWS] = {
+    [INNER_SWAPPED] = CAUSE_fragment_order,   [BYTES_SWAPPED] = CAUSE_fragment_order,
+    [HALVES_SWAPPED] = CAUSE_fragment_order,  [BYTES_BACKWARDS] = CAUSE_fragment_order,
     [KEYS_IN_ORDER] = CAUSE_fragment_order,   [ROWS_MIXED] = CAUSE_fragment_order,
     [WORDS_SWAPPED] = CAUSE_fragment_order,   [O_KEPT] = CAUSE_no_rescale_O,
     [O_KEPT_IN_SECOND] = CAUSE_no_rescale_O,  [L_KEPT] = CAUSE_no_rescale,
@@ -291,6 +297,11 @@ static const enum cause causes_of_walk[WALK_FLAWS] = {
 static void weight_at(enum walk_flaw flaw, int* row, int* k) {
     const int half = *k / SIXTEEN, t = *k % SIXTEEN / 4, i = *k % 4, second = *row / 8,
               g = *row % 8;
+    static const int other[WALK_FLAWS][4] = {[INNER_SWAPPED] = {0, 2, 1, 3},
+                                             [BYTES_SWAPPED] = {1, 0, 3, 2},
+                                             [HALVES_SWAPPED] = {2, 3, 0, 1},
+                                             [BYTES_BACKWARDS] = {3, 2, 1, 0}};
+    if (flaw >= INNER_SWAPPED && flaw <= BYTES_BACKWARDS) *k += other[flaw][i] - i;
     *k = half * SIXTEEN + key_of_byte[*k % SIXTEEN];
     if (flaw == KEYS_IN_ORDER) *k = half * SIXTEEN + 4 * t + i;
     if (flaw == ROWS_MIXED) {

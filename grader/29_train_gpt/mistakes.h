@@ -61,6 +61,9 @@ enum adamw_slip {
     CORRECTED_OUTSIDE,   // v behind the root
     CORRECTED_BY_INT,    // by the step's lower 32 bits
     CORRECTED_BY_SUM,    // 1 + beta^step
+    CORRECTED_M_TIMES,   // m is multiplied, not divided
+    CORRECTED_V_TIMES,
+    CORRECTED_TIMES,  // both are
     DECAY_LOST,
     DECAY_OF_ALL,
     DECAY_OF_THE_OTHERS,
@@ -124,6 +127,8 @@ static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64
                                  step - (slip == CORRECTED_M_FROM_0), slip);
     double correct2 = correction(slip == CORRECTED_BY_BETA1 ? a->beta1 : a->beta2,
                                  step - (slip == CORRECTED_V_FROM_0), slip);
+    if (slip == CORRECTED_M_TIMES || slip == CORRECTED_TIMES) correct1 = 1 / correct1;
+    if (slip == CORRECTED_V_TIMES || slip == CORRECTED_TIMES) correct2 = 1 / correct2;
     const double m_hat = (slip == OLD_M ? old_m : *m) / correct1;
     const double v_hat = (slip == OLD_M ? old_v : *v) / correct2;
     double root = slip == ROOT_LOST           ? v_hat + a->eps
@@ -277,6 +282,9 @@ static const struct hypothesis mistakes[] = {
     SLIP(bias_correction, .adamw = CORRECTED_OUTSIDE),
     SLIP(bias_correction, .adamw = CORRECTED_BY_INT),
     SLIP(bias_correction, .adamw = CORRECTED_BY_SUM),
+    SLIP(bias_correction, .adamw = CORRECTED_M_TIMES),
+    SLIP(bias_correction, .adamw = CORRECTED_V_TIMES),
+    SLIP(bias_correction, .adamw = CORRECTED_TIMES),
     SLIP(stale_state, .adamw = CORRECTED_BY_FIRST),
     SLIP(weight_decay, .adamw = DECAY_LOST),
     SLIP(weight_decay, .adamw = DECAY_OF_ALL),

@@ -66,6 +66,7 @@ enum index_flaw {
     WHOLE_END_ROUNDED_UP,
     ROW_IN_BLOCK,  // in a tile that is masked a query's number in the block is taken for its own
     KEY_IN_TILE,   // in a tile that is masked a key's number in the tile is taken for its position
+    RANGE_OPEN,    // in a tile that is masked the first key that is seen is hidden
     RANGE_REVERSED,  // in a tile that is masked no key is behind the end and before the beginning
     RANGE_INVERTED,  // in a tile that is masked what is seen is hidden, and the other way round
     DOCUMENT_OF_FIRST_KEY,  // the same mistakes of a tile of keys, and the queries that see it

@@ -77,6 +77,7 @@ static const struct {
     {WHOLE_END_ROUNDED_UP, CAUSE_part_unmasked},
     {KEY_IN_TILE, CAUSE_place_in_tile},
     {ROW_IN_BLOCK, CAUSE_place_in_tile},
+    {RANGE_OPEN, CAUSE_seen_hidden},
     {RANGE_REVERSED, CAUSE_seen_hidden},
     {RANGE_INVERTED, CAUSE_seen_hidden},
     {SINK_TILE_TWICE, CAUSE_tile_twice},
