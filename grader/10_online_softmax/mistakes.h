@@ -253,6 +253,7 @@ static struct pair merged_wrongly(const struct batch* b, int64_t row, int varian
     struct pair p = variant % OF_WARPS == 2   ? merge_in_turn(how, warp, warps)
                     : variant % OF_WARPS == 1 ? merge_tree(how, warp, WARP)
                                               : merge_tree(how, warp, warps);
+    if (p.number[1] == 0) return pair_wanted(b, row);  // a sum of nothing has many reasons
     return written(p.number[0], p.number[1]);
 }
 
@@ -340,7 +341,8 @@ static struct pair folded(enum fold how, const struct batch* b, int64_t row, int
 }
 
 static struct pair rescaled_each(const struct batch* b, int64_t row, int variant) {
-    return folded((enum fold)(variant / LAYOUTS), b, row, variant % LAYOUTS);
+    const struct pair p = folded((enum fold)(variant / LAYOUTS), b, row, variant % LAYOUTS);
+    return p.number[1] == 0 ? pair_wanted(b, row) : p;  // a sum of nothing has many reasons
 }
 
 static struct pair rescaled_first(const struct batch* b, int64_t row, int variant) {
@@ -372,10 +374,10 @@ static struct pair max_of_tile(const struct batch* b, int64_t row, int variant) 
 
 static const struct hypothesis mistakes[] = {
     PAIR(stride_ignored, 1, rows_packed),
-    PAIR(max_of_tile, LAYOUTS, max_of_tile),
     PAIR(max_short, APART* OF_APART, max_short),
     PAIR(overflow, 1, max_kept),
     PAIR(exp2_base, 1, base_two),
+    PAIR(max_of_tile, LAYOUTS, max_of_tile),
     PAIR(bits_compared, 1, bits_compared),
     PAIR(max_stale, 1, max_stale),
     PAIR(other_operation, OPERATIONS, other_operation),
@@ -455,7 +457,7 @@ static bool is_product_too_large(const struct batch* b, double budget) {
 // alpha above 1, so an l above cols has been rescaled the wrong way round.
 static enum cause from_l(const struct batch* b, double budget) {
     const struct tensor* l = b->out[1];
-    int64_t wrong = 0, first = 0, nan = 0, not_finite = 0, small = 0, above = 0;
+    int64_t wrong = 0, first = 0, nan = 0, not_finite = 0, small = 0, above = 0, zero = 0;
     double largest = 0;
     for (int64_t row = 0; row < b->rows; row++) {
         double want = l->want[row], got = l->got[row];
@@ -465,6 +467,7 @@ static enum cause from_l(const struct batch* b, double budget) {
         not_finite += !isfinite(got);
         small += fabs(got - want) <= 0.005 * want;
         above += got > want;
+        zero += got == 0;
         largest = fmax(largest, got);
     }
     // the last rows, and only they: perhaps never reached
@@ -477,6 +480,7 @@ static enum cause from_l(const struct batch* b, double budget) {
     if (small == wrong) return CAUSE_low_precision;
     if (largest > 1.001 * (double)b->cols) return CAUSE_rescale_reversed;
     if (above == wrong) return CAUSE_no_rescale;
+    if (above == 0 && nan == 0 && zero == wrong) return CAUSE_sum_short;
     return above == 0 && nan == 0 ? CAUSE_merge_lost : CAUSE_NONE;
 }
 
