@@ -174,10 +174,32 @@ static struct pair merged_twice(const struct batch* b, int64_t row, int variant)
     return written(p.number[0], (double)(2 << variant) * p.number[1]);
 }
 
+// The first warp's state is merged into itself once more: by one thread that goes over all warps
+// and begins with its own.
+enum { WARP_LANES = 32, FIRST_AGAIN = 5 };
+static struct pair first_warp_again(const struct batch* b, int64_t row, int variant) {
+    const struct pair p = pair_wanted(b, row);
+    const int64_t threads = (int64_t)WARP_LANES << (variant + 1);
+    double l = p.number[1];
+    if (p.number[0] == -INFINITY) return p;
+    for (int64_t j = 0; j < b->cols; j++)
+        if (j % threads < WARP_LANES) l += exp(batch_row(b, row)[j] - p.number[0]);
+    return written(p.number[0], l);
+}
+
 // How two states are merged wrongly: each l is multiplied with the other state's factor (of an
-// empty state, whose m is -infinity, that makes 0); one of the two with none; or one with the
-// factor from its m to the other's, as if that were always the larger one.
-enum merge { CROSSWISE, FIRST_KEPT, SECOND_KEPT, AS_IF_SECOND, AS_IF_FIRST, MERGES };
+// empty state, whose m is -infinity, that makes 0); one of the two with none; one with the factor
+// from its m to the other's, as if that were always the larger one; or both with the same.
+enum merge {
+    CROSSWISE,
+    FIRST_KEPT,
+    SECOND_KEPT,
+    AS_IF_SECOND,
+    AS_IF_FIRST,
+    BY_FIRST,
+    BY_SECOND,
+    MERGES
+};
 
 static struct pair merge_wrongly(enum merge how, struct pair a, struct pair b) {
     const double m_a = a.number[0], m_b = b.number[0], l_a = a.number[1], l_b = b.number[1];
@@ -190,6 +212,8 @@ static struct pair merge_wrongly(enum merge how, struct pair a, struct pair b) {
         [SECOND_KEPT] = l_a * of_a + l_b,
         [AS_IF_SECOND] = l_a * dtype_round(F32, exp(m_a - m_b)) + l_b,
         [AS_IF_FIRST] = l_a + l_b * dtype_round(F32, exp(m_b - m_a)),
+        [BY_FIRST] = (l_a + l_b) * of_a,
+        [BY_SECOND] = (l_a + l_b) * of_b,
     };
     return (struct pair){{m, l[how]}};
 }
@@ -229,6 +253,7 @@ static struct pair merged_wrongly(const struct batch* b, int64_t row, int varian
     struct pair p = variant % OF_WARPS == 2   ? merge_in_turn(how, warp, warps)
                     : variant % OF_WARPS == 1 ? merge_tree(how, warp, WARP)
                                               : merge_tree(how, warp, warps);
+    if (p.number[1] == 0) return pair_wanted(b, row);  // a sum of nothing has many reasons
     return written(p.number[0], p.number[1]);
 }
 
@@ -273,17 +298,93 @@ static struct pair max_short(const struct batch* b, int64_t row, int variant) {
     return written(m, l);
 }
 
+// How a thread folds a tile wrongly, element by element: m is kept until the tile is done, and each
+// element multiplies l with exp(m - the maximum so far); or with the alpha of the whole tile; or
+// what this tile has added stays as it is when a larger element follows; or what it adds is
+// relative to the m of before.
+enum fold { ALPHA_AGAIN, TILE_ALPHA_AGAIN, ALPHA_FIRST_ALONE, TO_OLD_M };
+
+static double fold_wrongly(enum fold how, double* m, double l, const double x[], int64_t tile) {
+    double run = *m, largest = *m;
+    for (int64_t i = 0; i < tile; i++) largest = fmax(largest, x[i]);
+    if (largest == -INFINITY) return l;
+    if (how == ALPHA_FIRST_ALONE || how == TO_OLD_M) l *= exp(*m - largest);
+    for (int64_t i = 0; i < tile; i++) {
+        run = fmax(run, x[i]);
+        if (run == -INFINITY && how != TO_OLD_M) continue;
+        if (how == ALPHA_AGAIN) l *= exp(*m - run);
+        if (how == TILE_ALPHA_AGAIN) l *= exp(*m - largest);
+        l += exp(x[i] - (how == TILE_ALPHA_AGAIN ? largest : how == TO_OLD_M ? *m : run));
+    }
+    *m = largest;
+    return l;
+}
+
+// Past the end of a row a tile has -infinity.
+enum { MOST_OF_TILE = 32, FOLD_TILES = 5, LAYOUTS = APART * FOLD_TILES };
+static struct pair folded(enum fold how, const struct batch* b, int64_t row, int variant) {
+    const int64_t step = apart[variant / FOLD_TILES], tile = 2 << variant % FOLD_TILES;
+    const double *x = batch_row(b, row), m = b->out[0]->want[row];
+    double l = 0;
+    if (m == -INFINITY) return pair_wanted(b, row);
+    for (int64_t t = 0; t < step && t < b->cols; t++) {
+        double own = -INFINITY, sum = 0;
+        for (int64_t first = t; first < b->cols; first += step * tile) {
+            double x_tile[MOST_OF_TILE];
+            for (int64_t i = 0; i < tile; i++)
+                x_tile[i] = first + i * step < b->cols ? x[first + i * step] : -INFINITY;
+            sum = fold_wrongly(how, &own, sum, x_tile, tile);
+        }
+        if (own > -INFINITY) l += sum * exp(own - m);
+    }
+    return written(m, l);
+}
+
+static struct pair rescaled_each(const struct batch* b, int64_t row, int variant) {
+    const struct pair p = folded((enum fold)(variant / LAYOUTS), b, row, variant % LAYOUTS);
+    return p.number[1] == 0 ? pair_wanted(b, row) : p;  // a sum of nothing has many reasons
+}
+
+static struct pair rescaled_first(const struct batch* b, int64_t row, int variant) {
+    return folded(ALPHA_FIRST_ALONE, b, row, variant);
+}
+
+static struct pair old_m_subtracted(const struct batch* b, int64_t row, int variant) {
+    return folded(TO_OLD_M, b, row, variant);
+}
+
+// m is what the threads' last tiles have, of those that are not empty; l fits it.
+static struct pair max_of_tile(const struct batch* b, int64_t row, int variant) {
+    const int64_t step = apart[variant / FOLD_TILES], tile = 2 << variant % FOLD_TILES;
+    const double* x = batch_row(b, row);
+    double m = -INFINITY;
+    for (int64_t t = 0; t < step && t < b->cols; t++) {
+        double own = -INFINITY;
+        for (int64_t first = t; first < b->cols; first += step * tile) {
+            double largest = -INFINITY;
+            for (int64_t n = 0; n < tile && first + n * step < b->cols; n++)
+                largest = fmax(largest, x[first + n * step]);
+            if (largest > -INFINITY) own = largest;
+        }
+        m = fmax(m, own);
+    }
+    if (m == -INFINITY) return pair_wanted(b, row);
+    return written(m, row_sum_exp(x, b->cols, m));
+}
+
 static const struct hypothesis mistakes[] = {
     PAIR(stride_ignored, 1, rows_packed),
     PAIR(max_short, APART* OF_APART, max_short),
     PAIR(overflow, 1, max_kept),
     PAIR(exp2_base, 1, base_two),
+    PAIR(max_of_tile, LAYOUTS, max_of_tile),
     PAIR(bits_compared, 1, bits_compared),
     PAIR(max_stale, 1, max_stale),
     PAIR(other_operation, OPERATIONS, other_operation),
     PAIR(max_init, 1, max_started),
     PAIR(sum_init, 11, sum_started),
     PAIR(merged_twice, MERGED_TWICE, merged_twice),
+    PAIR(merged_twice, FIRST_AGAIN, first_warp_again),
     PAIR(counted_again, COUNTED_AGAIN, counted_again),
     PAIR(inner_tail, SWEEPS, rest_dropped),
     PAIR(inner_tail, SWEEPS + 1, rest_from_next),
@@ -291,6 +392,9 @@ static const struct hypothesis mistakes[] = {
     PAIR(inner_tail, SWEEPS, rest_low),
     PAIR(inner_tail, SWEEPS, rest_from_before),
     PAIR(sum_short, APART* OF_APART, sum_short),
+    PAIR(rescale_repeated, ALPHA_FIRST_ALONE* LAYOUTS, rescaled_each),
+    PAIR(no_rescale, LAYOUTS, rescaled_first),
+    PAIR(max_before, LAYOUTS, old_m_subtracted),
     PAIR(rescale_crossed, MERGED_WRONGLY, merged_wrongly),
     {0},
 };
@@ -353,7 +457,7 @@ static bool is_product_too_large(const struct batch* b, double budget) {
 // alpha above 1, so an l above cols has been rescaled the wrong way round.
 static enum cause from_l(const struct batch* b, double budget) {
     const struct tensor* l = b->out[1];
-    int64_t wrong = 0, first = 0, nan = 0, not_finite = 0, small = 0, above = 0;
+    int64_t wrong = 0, first = 0, nan = 0, not_finite = 0, small = 0, above = 0, zero = 0;
     double largest = 0;
     for (int64_t row = 0; row < b->rows; row++) {
         double want = l->want[row], got = l->got[row];
@@ -363,6 +467,7 @@ static enum cause from_l(const struct batch* b, double budget) {
         not_finite += !isfinite(got);
         small += fabs(got - want) <= 0.005 * want;
         above += got > want;
+        zero += got == 0;
         largest = fmax(largest, got);
     }
     // the last rows, and only they: perhaps never reached
@@ -375,6 +480,7 @@ static enum cause from_l(const struct batch* b, double budget) {
     if (small == wrong) return CAUSE_low_precision;
     if (largest > 1.001 * (double)b->cols) return CAUSE_rescale_reversed;
     if (above == wrong) return CAUSE_no_rescale;
+    if (above == 0 && nan == 0 && zero == wrong) return CAUSE_sum_short;
     return above == 0 && nan == 0 ? CAUSE_merge_lost : CAUSE_NONE;
 }
 

@@ -30,6 +30,9 @@ struct twist {
         L_RIGHT,
         FOLD_UNSCALED,   // l is not moved to the new maximum when a thread folds a piece
         MERGE_UNSCALED,  // or when states are merged
+        FOLD_GROWING,    // ... to the largest logit so far, while a piece is folded
+        FOLD_EACH,       // each logit of a piece moves l from the maximum before the piece
+        FOLD_EACH_FULL,  // ... to that of the piece
         MERGE_FIRST,     // of two merged states the second one's l is not moved
         MERGE_SECOND,    // or the first one's
         MERGE_CROSSED,   // or each is moved by the other's factor
@@ -156,6 +159,22 @@ static struct state merged_lanes(const struct twist* w, struct state s[WARP]) {
     return s[0];
 }
 
+// l of a thread after a piece, by a mistake's way: m_new is the maximum with it, m that before.
+static double folded(const struct twist* w, double l, double m, double m_new, const double* piece) {
+    double run = m;
+    if (w->l != FOLD_UNSCALED && w->l != FOLD_EACH && w->l != FOLD_EACH_FULL) l *= exp(m - m_new);
+    if (w->l != FOLD_GROWING && w->l != FOLD_EACH && w->l != FOLD_EACH_FULL)
+        return l + row_sum_exp(piece, PIECE, m_new);
+    for (int e = 0; e < PIECE; e++) {
+        run = fmax(run, piece[e]);
+        const double to = w->l == FOLD_EACH_FULL ? m_new : run;
+        if (to == -INFINITY) continue;
+        if (w->l != FOLD_GROWING) l *= exp(m - to);
+        l = (double)(float)(l + exp(piece[e] - to));  // what a float does not hold is 0
+    }
+    return l;
+}
+
 // l, of the row that begins at element `at`, where a maximum that grows leaves it as it is: when a
 // thread folds a piece, or when the threads' states are merged. The exercise says which pieces and
 // which logit beside them a thread has, and who merges with whom.
@@ -173,12 +192,11 @@ static double unscaled_l(const struct head* h, const struct twist* w, int64_t at
             const double* piece = x + head + k * PIECE;
             const double m_new = fmax(m_t, row_max(piece, PIECE));
             if (m_new == -INFINITY) continue;
-            if (w->l != FOLD_UNSCALED) l *= exp(m_t - m_new);
-            l += row_sum_exp(piece, PIECE, m_new);
+            l = folded(w, l, m_t, m_new, piece);
             m_t = m_new;
         }
         of_thread[t] = (struct state){m_t, l};
-        all += w->l == MERGE_UNSCALED || l == 0 ? l : l * exp(m_t - m);
+        all += w->l == MERGE_UNSCALED || l == 0 ? l : (double)(float)(l * exp(m_t - m));
     }
     if (w->l < MERGE_FIRST) return all;
     for (int n = 0; n < WARP; n++)
@@ -283,6 +301,9 @@ static const struct hypothesis mistakes[] = {
     TWIST(stride_ignored, .packed = true),
     TWIST(no_rescale, .l = FOLD_UNSCALED),
     TWIST(no_rescale, .l = MERGE_UNSCALED),
+    TWIST(no_rescale, .l = FOLD_GROWING),
+    TWIST(rescale_repeated, .l = FOLD_EACH),
+    TWIST(rescale_repeated, .l = FOLD_EACH_FULL),
     TWIST(rescale_crossed, .l = MERGE_FIRST),
     TWIST(rescale_crossed, .l = MERGE_SECOND),
     TWIST(rescale_crossed, .l = MERGE_CROSSED),

@@ -161,6 +161,9 @@ static void ragged(struct check* c) {
     enum { HEADS = 70000, FEWER = 1 << 12 };  // more than a grid has in y or z
     const struct low few_keys = of_blocks(all_keys(c, 16, 16), 0);
     check_most(c, HEADS, FEWER, heads_reached, &few_keys);
+    // Of so many heads the scales of some are far enough apart to show.
+    low_case(of_blocks(of_heads(all_keys(c, 17, 31), 1, 6, 1), 6), "", JUDGE_O);
+    low_case(of_blocks(of_heads(all_keys(c, 130, 133), 1, 4, 1), 6), "", JUDGE_O);
 }
 
 // LSE is -infinity where no key is seen; that of other rows is no matter of this item.

@@ -259,7 +259,11 @@ static enum cause explain_scales(const struct suspect* s) {
 
 // How a kernel goes wrong in its rounds.
 enum walk_flaw {
-    KEYS_IN_ORDER,     // a word of P has four keys in a row
+    KEYS_IN_ORDER,  // a word of P has four keys in a row
+    INNER_SWAPPED,  // its bytes 1 and 2 are swapped; or both of each half; or the halves; or all
+    BYTES_SWAPPED,
+    HALVES_SWAPPED,
+    BYTES_BACKWARDS,
     ROWS_MIXED,        // a word has two keys of either row
     WORDS_SWAPPED,     // the words of the second row and of the second half are swapped
     O_KEPT,            // O is not rescaled
@@ -279,6 +283,8 @@ enum walk_flaw {
 };
 
 static const enum cause causes_of_walk[WALK_FLAWS] = {
+    [INNER_SWAPPED] = CAUSE_fragment_order,   [BYTES_SWAPPED] = CAUSE_fragment_order,
+    [HALVES_SWAPPED] = CAUSE_fragment_order,  [BYTES_BACKWARDS] = CAUSE_fragment_order,
     [KEYS_IN_ORDER] = CAUSE_fragment_order,   [ROWS_MIXED] = CAUSE_fragment_order,
     [WORDS_SWAPPED] = CAUSE_fragment_order,   [O_KEPT] = CAUSE_no_rescale_O,
     [O_KEPT_IN_SECOND] = CAUSE_no_rescale_O,  [L_KEPT] = CAUSE_no_rescale,
@@ -294,6 +300,11 @@ static const enum cause causes_of_walk[WALK_FLAWS] = {
 static void weight_at(enum walk_flaw flaw, int* row, int* k) {
     const int half = *k / SIXTEEN, t = *k % SIXTEEN / 4, i = *k % 4, second = *row / 8,
               g = *row % 8;
+    static const int other[WALK_FLAWS][4] = {[INNER_SWAPPED] = {0, 2, 1, 3},
+                                             [BYTES_SWAPPED] = {1, 0, 3, 2},
+                                             [HALVES_SWAPPED] = {2, 3, 0, 1},
+                                             [BYTES_BACKWARDS] = {3, 2, 1, 0}};
+    if (flaw >= INNER_SWAPPED && flaw <= BYTES_BACKWARDS) *k += other[flaw][i] - i;
     *k = half * SIXTEEN + key_of_byte[*k % SIXTEEN];
     if (flaw == KEYS_IN_ORDER) *k = half * SIXTEEN + 4 * t + i;
     if (flaw == ROWS_MIXED) {
@@ -404,6 +415,22 @@ static enum cause explain_walk(const struct suspect* s) {
     return CAUSE_NONE;
 }
 
+// In all rows LSE is off by 2^8, once or twice, to the same side: P has that factor and LSE does
+// not take it out, or LSE does and P has it not. What O is then depends on what is left of P.
+static bool is_factor_in_LSE(const struct problem* p) {
+    const double factor = 8 * M_LN2, rounding = 0.02;
+    const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
+    double times = 0;
+    for (int64_t e = 0; e < LSE->count; e++) {
+        if (LSE->untouched[e] || !isfinite(LSE->want[e])) continue;
+        const double off = LSE->got[e] - LSE->want[e], here = rint(off / factor);
+        if (!check_was_written(LSE, e) || !(fabs(off - here * factor) < rounding)) return false;
+        if (here == 0 || fabs(here) > 2 || (times != 0 && here != times)) return false;
+        times = here;
+    }
+    return times != 0;
+}
+
 // No element of O is wrong by itself, but all are too large by the same share, less than half a
 // step of e4m3: weights that are alike were all rounded up, and l has them as they were. What cuts
 // off makes nothing larger.
@@ -442,6 +469,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     enum cause cause = CAUSE_NONE;
     if (l->call == CALL_BOTH) cause = explain_first_call(l);
     if (!cause && are_zeros_counted(&s)) return CAUSE_mask_value;
+    if (l->call == CALL_ATTENTION && is_factor_in_LSE(&l->p)) return CAUSE_weight_factor;
     if (l->call == CALL_ATTENTION) cause = explain_scales(&s);
     if (!cause && l->call == CALL_ATTENTION && l->p.N_k > 0) cause = explain_walk(&s);
     if (!cause && are_weights_rounded_alike(&s)) return CAUSE_low_precision;

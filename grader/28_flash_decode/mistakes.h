@@ -445,6 +445,20 @@ static enum cause explain_packed(const struct suspect* s) {
 
 // ---- all of it -----------------------------------------------------------------------------
 
+// Is LSE infinite in some row without large scores, and a number or infinite in all that see a key?
+// Then a part's weight is relative to the M of before, which is -infinity at first.
+static bool is_M_of_before(const struct decode* p) {
+    const double large = 60;
+    bool any = false;
+    for (int64_t e = 0; e < p->LSE->count; e++) {
+        const double got = p->LSE->got[e], want = p->LSE->want[e];
+        if (want == -INFINITY || !check_was_written(p->LSE, e)) continue;
+        if (isnan(got)) return false;
+        any |= got == INFINITY && want < large;
+    }
+    return any;
+}
+
 // Some rows are NaN: what have they in common? They see no key; they are those of the sequences
 // whose last 16 keys are not all there, which NaN follows; or else a part of them is empty.
 static enum cause explain_NaN(const struct suspect* s) {
@@ -459,6 +473,7 @@ static enum cause explain_NaN(const struct suspect* s) {
         all_tails &= p->length[e / of_a_sequence] % UNIT != 0;
     }
     if (!any) return CAUSE_NONE;
+    if (is_M_of_before(p)) return CAUSE_max_before;
     return all_empty ? CAUSE_masked_row : all_tails ? CAUSE_nan_leak : CAUSE_empty_part;
 }
 
@@ -506,6 +521,32 @@ static bool stays_NaN(struct check* c, const struct decode* p) {
     return stays;
 }
 
+// Is something written of sequence b?
+static bool is_begun(const struct decode* p, int64_t b) {
+    const int64_t n = p->O->count / p->B;
+    for (int64_t e = b * n; e < (b + 1) * n; e++)
+        if (check_was_written(p->O, e)) return true;
+    return false;
+}
+
+// Is nothing written of some sequence's O, beside a ticket of its own that has been drawn, and not
+// put back?
+static bool is_ticket_never_last(const struct decode* p) {
+    const int64_t tickets = p->tickets->count / p->B;
+    for (int64_t b = 0; b < p->B; b++) {
+        bool drawn = false;
+        for (int64_t e = b * tickets; e < (b + 1) * tickets; e++) drawn |= p->tickets->got[e] > 0;
+        if (drawn && !is_begun(p, b)) return true;
+    }
+    return false;
+}
+
+static enum cause explain_nothing_written(struct check* c, const struct tensor* t) {
+    const struct decode* p = check_description(c);
+    (void)t;
+    return p && is_ticket_never_last(p) ? CAUSE_last_ticket : CAUSE_NONE;
+}
+
 // A sequence by itself, its keys one behind the other: the mistakes of any kernel.
 static enum cause explain_sequence(struct check* c, const struct suspect* s, int64_t b) {
     struct decode* p = check_description(c);
@@ -526,6 +567,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
     if (!p) return CAUSE_NONE;
     if (p->is_mixed) return CAUSE_block_order;  // the same was right before
+    if (is_ticket_never_last(p)) return CAUSE_last_ticket;
     if (t == p->tickets) return CAUSE_ticket_kept;
     p->NaN_stays = stays_NaN(c, p);
     enum cause cause = explain_nothing(p);
@@ -536,7 +578,8 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     for (int64_t b = 0; b < p->B && !cause; b++)
         if (p->length[b] > 0 && p->length[b] < LONG) cause = explain_merge(&s, b);
     for (int64_t b = 0; b < p->B && !cause; b++)
-        if (p->length[b] > 0 && p->length[b] < LONG) cause = explain_sequence(c, &s, b);
+        if (p->length[b] > 0 && p->length[b] < LONG && is_begun(p, b))
+            cause = explain_sequence(c, &s, b);
     return !cause && is_rounded_early(p, t) ? CAUSE_low_precision : cause;
 }
 

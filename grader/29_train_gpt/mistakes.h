@@ -63,6 +63,9 @@ enum adamw_slip {
     CORRECTED_BY_SUM,    // 1 + beta^step
     M_NOT_CORRECTED,
     V_NOT_CORRECTED,
+    CORRECTED_M_TIMES,  // m is multiplied, not divided
+    CORRECTED_V_TIMES,
+    CORRECTED_TIMES,  // both are
     DECAY_LOST,
     DECAY_OF_ALL,
     DECAY_OF_THE_OTHERS,
@@ -129,6 +132,8 @@ static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64
                                  step - (slip == CORRECTED_V_FROM_0), slip);
     if (slip == M_NOT_CORRECTED) correct1 = 1;
     if (slip == V_NOT_CORRECTED) correct2 = 1;
+    if (slip == CORRECTED_M_TIMES || slip == CORRECTED_TIMES) correct1 = 1 / correct1;
+    if (slip == CORRECTED_V_TIMES || slip == CORRECTED_TIMES) correct2 = 1 / correct2;
     const double m_hat = (slip == OLD_M ? old_m : *m) / correct1;
     const double v_hat = (slip == OLD_M ? old_v : *v) / correct2;
     double root = slip == ROOT_LOST           ? v_hat + a->eps
@@ -261,6 +266,10 @@ static const struct hypothesis mistakes[] = {
     SLIP(layer_input, .slip = QKV_TAKES_MID_BY_1),
     SLIP(layer_input, .slip = FC_BY_STATS_1),
     SLIP(layer_input, .slip = QKV_BY_STATS_2),
+    SLIP(layer_input, .slip = FC_TAKES_X_BY_1),
+    SLIP(layer_input, .slip = QKV_TAKES_MID_BY_2),
+    SLIP(layer_input, .slip = FC_BY_WEIGHT_1),
+    SLIP(layer_input, .slip = QKV_BY_WEIGHT_2),
     SLIP(wrong_array, .slip = NORM2_BY_WEIGHT_1),
     SLIP(wrong_array, .slip = NORM1_BY_WEIGHT_2),
     SLIP(layer_input, .slip = NORM2_BACK_OF_X),
@@ -281,6 +290,9 @@ static const struct hypothesis mistakes[] = {
     SLIP(bias_correction, .adamw = CORRECTED_OUTSIDE),
     SLIP(bias_correction, .adamw = CORRECTED_BY_INT),
     SLIP(bias_correction, .adamw = CORRECTED_BY_SUM),
+    SLIP(bias_correction, .adamw = CORRECTED_M_TIMES),
+    SLIP(bias_correction, .adamw = CORRECTED_V_TIMES),
+    SLIP(bias_correction, .adamw = CORRECTED_TIMES),
     SLIP(stale_state, .adamw = CORRECTED_BY_FIRST),
     SLIP(weight_decay, .adamw = DECAY_LOST),
     SLIP(weight_decay, .adamw = DECAY_OF_ALL),

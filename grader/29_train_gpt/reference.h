@@ -50,6 +50,10 @@ enum slip {
     QKV_TAKES_MID_BY_1,
     FC_BY_STATS_1,  // X' with the statistics of the first norm alone
     QKV_BY_STATS_2,
+    FC_TAKES_X_BY_1,  // X and its statistics, with the weights of the second norm
+    QKV_TAKES_MID_BY_2,
+    FC_BY_WEIGHT_1,  // X' and its statistics, with the weights of the first norm
+    QKV_BY_WEIGHT_2,
     NORM2_BY_WEIGHT_1,  // the norm's gradient with the weights of the other norm
     NORM1_BY_WEIGHT_2,
     NORM2_BACK_OF_X,  // the norm's gradient with X and its statistics
@@ -280,10 +284,11 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
     for (int64_t e = 0; e < 4 * n; e++)
         dZ[e] = slip == SLOPE_LOST ? dH[e] : dH[e] * gelu_slope_of(a->Z[e]);
     round_all(dZ, 4 * n, rounded);
-    const bool first = slip == FC_TAKES_NORM1, second = slip == QKV_TAKES_NORM2;
-    norm_of(norm, first || slip == FC_TAKES_X_BY_2 ? a->X : a->X_mid,
-            first || slip == FC_BY_STATS_1 ? a->stats1 : a->stats2, W[first ? NORM1 : NORM2],
-            W[first ? NORM1_BIAS : NORM2_BIAS], rows, C);
+    const bool of_first = slip == FC_TAKES_NORM1 || slip == FC_TAKES_X_BY_1;  // X and statistics
+    const bool by_first = slip == FC_TAKES_NORM1 || slip == FC_BY_WEIGHT_1;
+    norm_of(norm, of_first || slip == FC_TAKES_X_BY_2 ? a->X : a->X_mid,
+            of_first || slip == FC_BY_STATS_1 ? a->stats1 : a->stats2, W[by_first ? NORM1 : NORM2],
+            W[by_first ? NORM1_BIAS : NORM2_BIAS], rows, C);
     if (slip == FC_TAKES_X) memcpy(norm, a->X_mid, (size_t)n * sizeof *norm);
     round_all(norm, n, rounded);
     weight_gradient(dW[W_FC], slip == WEIGHT_BEFORE_SLOPE ? dH : dZ, norm, rows, 4 * C, C, rounded);
@@ -307,9 +312,11 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
     bias_gradient(dW[B_PROJ], slip == PROJ_BIAS_OF_DY ? dY : g, rows, C, rounded);
     const struct block_size one = {s.B, s.N, s.C, 1};
     attention_gradient(dZ, dH, a, slip == ONE_HEAD ? one : s, rounded);
-    norm_of(norm, second || slip == QKV_TAKES_MID_BY_1 ? a->X_mid : a->X,
-            second || slip == QKV_BY_STATS_2 ? a->stats2 : a->stats1, W[second ? NORM2 : NORM1],
-            W[second ? NORM2_BIAS : NORM1_BIAS], rows, C);
+    const bool of_second = slip == QKV_TAKES_NORM2 || slip == QKV_TAKES_MID_BY_2;
+    const bool by_second = slip == QKV_TAKES_NORM2 || slip == QKV_BY_WEIGHT_2;
+    norm_of(norm, of_second || slip == QKV_TAKES_MID_BY_1 ? a->X_mid : a->X,
+            of_second || slip == QKV_BY_STATS_2 ? a->stats2 : a->stats1,
+            W[by_second ? NORM2 : NORM1], W[by_second ? NORM2_BIAS : NORM1_BIAS], rows, C);
     if (slip == QKV_TAKES_X) memcpy(norm, a->X, (size_t)n * sizeof *norm);
     round_all(norm, n, rounded);
     weight_gradient(dW[W_QKV], dZ, norm, rows, 3 * C, C, rounded);

@@ -95,6 +95,12 @@ static int times_in_loop(const struct problem* p, const struct backward* w, int6
 
 static int times(const struct problem* p, const struct backward* w, int64_t b, int64_t h, int64_t i,
                  int64_t j) {
+    int64_t *row = w->flaw.asked_of_keys ? &j : &i, *column = w->flaw.asked_of_keys ? &i : &j;
+    const int64_t T = w->flaw.asked_of_keys ? w->tile : w->keys_tile, first = *column / T * T;
+    *column -= first;
+    asked_about(w->flaw.asked, row, column);
+    *column += first;
+    if (w->flaw.asked && p->index.used && (i >= p->N_q || j >= p->N_k)) return 0;
     int of_mask = index_times(p, b, i, j);
     return of_mask > 0 ? of_mask * times_in_loop(p, w, b, h, i, j) : 0;
 }

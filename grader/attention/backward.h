@@ -55,6 +55,8 @@ struct backward_flaw {
         ROW_BY_BOTH,
     } query;
     int query_of;
+    enum asked asked;    // for which pair of a fragment the mask is asked
+    bool asked_of_keys;  // its rows are keys, not queries
 
     // Which pairs of a query and a key count, and how often.
     enum {

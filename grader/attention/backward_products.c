@@ -91,6 +91,24 @@ static const struct hypothesis in_lanes[] = {{CAUSE_delta, OF_OTHER_QUERY(2)},
                                              {CAUSE_fragment_order, OF_OTHER_QUERY(1)},
                                              {0}};
 
+// The mask asks about another pair than the one in the register.
+static bool asked_elsewhere(const struct suspect* s, const struct hypothesis* h, int variant,
+                            double* guess) {
+    static const int64_t tiles[] = {128, 64, 32, 48};
+    enum { TILES = sizeof tiles / sizeof tiles[0] };
+    const struct problem* p = s->problem;
+    struct backward w = backward_right(p);
+    (void)h;
+    w.flaw.asked = (enum asked)(OWN_PAIR + 1 + variant / TILES);
+    w.flaw.asked_of_keys = s->tensor != p->array[ARRAY_dQ].tensor;
+    w.tile = w.keys_tile = tiles[variant % TILES];
+    if (w.flaw.asked < OF_FIRST_8 && variant % TILES > 0) return false;
+    return (p->causal || p->index.used) && backward_guess(s, &w, guess);
+}
+
+static const struct hypothesis in_mask_of_lanes[] = {
+    {CAUSE_fragment_order, asked_elsewhere, 4 * (WAYS_TO_ASK - 1), NULL}, {0}};
+
 // ---- an array in the place of another array ------------------------------------------------
 
 // Both arrays have as many rows. The mistake is in the array's first product, in its second, or in
@@ -227,6 +245,7 @@ enum cause backward_explain_products(struct check* c, const struct tensor* t,
                                               backward_mistakes_in_mask,
                                               in_operands,
                                               in_lanes,
+                                              in_mask_of_lanes,
                                               in_arrays,
                                               in_diagonal};
     const struct suspect s = backward_suspect(c, t, budget);

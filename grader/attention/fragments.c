@@ -35,22 +35,24 @@ struct walk {
     int64_t block_q, block_k;
     bool backwards;  // from the last tile to the first
     enum {
-        MAX_OF_OTHERS,   // the maximum is over other lanes than those of the row
-        SUM_OF_OTHERS,   // so is the sum that divides
-        P_MATRICES,      // the fragment of P has its second and third register swapped
-        P_PAIRS,         // the two numbers of each register are swapped
-        P_ROWS,          // rows g and g + 8 of it are
-        MASK_BY_PAIRS,   // column 2t + 1 is hidden where 2t is
-        MASK_OF_LANE_0,  // columns 2t and 2t + 1 are taken for 0 and 1, of lane 0
-        L_KEPT,          // l is not rescaled
-        L_REPEATED,      // l is rescaled for every 8 columns of O
-        O_KEPT,          // O is not rescaled
-        MAX_FROM_ZERO,   // m starts at 0
-        UNGUARDED,       // (-inf) - (-inf), while a row has seen nothing
-        BASE_ZERO,       // exp is relative to 0 in every tile that may be masked
+        MAX_OF_OTHERS,  // the maximum is over other lanes than those of the row
+        SUM_OF_OTHERS,  // so is the sum that divides
+        P_MATRICES,     // the fragment of P has its second and third register swapped
+        P_PAIRS,        // the two numbers of each register are swapped
+        P_ROWS,         // rows g and g + 8 of it are
+        MASKED,         // the mask asks about other pairs
+        L_KEPT,         // l is not rescaled
+        L_REPEATED,     // l is rescaled for every 8 columns of O
+        O_KEPT,         // O is not rescaled
+        BOTH_KEPT,      // neither is: m becomes the new one before alpha is made
+        MAX_FROM_ZERO,  // m starts at 0
+        UNGUARDED,      // (-inf) - (-inf), while a row has seen nothing
+        BASE_ZERO,      // exp is relative to 0 in every tile that may be masked
+        MASKED_TO_END,  // it asks about keys far from the one in the register
         FLAWS
     } flaw;
     const struct lanes* lanes;  // of ..._OF_OTHERS
+    enum asked asked;           // of MASKED and MASKED_TO_END
 };
 
 // Which lanes of the 16 rows and 4 columns exchange a number: those whose row, or column, differs
@@ -103,11 +105,11 @@ static void score_tile(const struct problem* p, const struct walk* w, int64_t b,
     for (int r = 0; r < 16; r++) {
         for (int t = 0; t < 4; t++) own[r][t] = -INFINITY;
         for (int64_t j = 0; j < w->block_k; j++) {
-            int64_t key = w->flaw == MASK_BY_PAIRS    ? (j0 + j) / 2 * 2
-                          : w->flaw == MASK_OF_LANE_0 ? (j0 + j) / 8 * 8 + j % 2
-                                                      : j0 + j;
-            bool seen = key < keys_seen(p, i0 + r) && key < p->N_k && i0 + r < p->N_q &&
-                        pair_times(p, blocks_of(p), b, h, i0 + r, key) != 0;
+            int64_t row = i0 + r, key = j;
+            asked_about(w->asked, &row, &key);
+            key += j0;
+            bool seen = key < keys_seen(p, row) && key < p->N_k && row < p->N_q &&
+                        pair_times(p, blocks_of(p), b, h, row, key) != 0;
             S[r][j] = seen ? 0 : -INFINITY;
             if (!seen || i0 + r >= p->N_q) continue;
             const double* q = row_of(p, ARRAY_Q, b, h, i0 + r);
@@ -136,13 +138,14 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
             alpha[t] = exp_flushed(s->m[r][t] - base[t]);
             s->m[r][t] = m;
             if (w->flaw == L_REPEATED) s->l[r][t] *= pow(alpha[t], (double)p->d / 8 - 1);
-            if (w->flaw != L_KEPT) s->l[r][t] *= alpha[t];
+            if (w->flaw != L_KEPT && w->flaw != BOTH_KEPT) s->l[r][t] *= alpha[t];
         }
         for (int64_t j = 0; j < w->block_k; j++) {
             P[r][j] = exp_flushed(S[r][j] - base[lane_of(j)]);
             s->l[r][lane_of(j)] += P[r][j];
         }
-        for (int64_t x = 0; x < p->d && w->flaw != O_KEPT; x++) s->O[r][x] *= alpha[lane_of(x)];
+        const bool kept = w->flaw == O_KEPT || w->flaw == BOTH_KEPT;
+        for (int64_t x = 0; x < p->d && !kept; x++) s->O[r][x] *= alpha[lane_of(x)];
     }
     for (int r = 0; r < 16; r++)
         for (int64_t j = 0; j < w->block_k && j0 + j < p->N_k; j++) {
@@ -189,21 +192,29 @@ static bool rows_of_walk(const struct problem* p, const void* how, int64_t b, in
 static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t block_k,
                                bool backwards) {
     static const enum cause causes[FLAWS] = {
-        [MAX_OF_OTHERS] = CAUSE_merge_lost,      [SUM_OF_OTHERS] = CAUSE_merge_lost,
-        [P_MATRICES] = CAUSE_fragment_order,     [P_PAIRS] = CAUSE_fragment_order,
-        [P_ROWS] = CAUSE_fragment_order,         [MASK_BY_PAIRS] = CAUSE_fragment_order,
-        [MASK_OF_LANE_0] = CAUSE_fragment_order, [L_KEPT] = CAUSE_no_rescale,
-        [L_REPEATED] = CAUSE_rescale_repeated,   [O_KEPT] = CAUSE_no_rescale_O,
-        [MAX_FROM_ZERO] = CAUSE_max_init,        [UNGUARDED] = CAUSE_empty_state,
-        [BASE_ZERO] = CAUSE_base_zero,
+        [MAX_OF_OTHERS] = CAUSE_merge_lost,  [SUM_OF_OTHERS] = CAUSE_merge_lost,
+        [P_MATRICES] = CAUSE_fragment_order, [P_PAIRS] = CAUSE_fragment_order,
+        [P_ROWS] = CAUSE_fragment_order,     [MASKED] = CAUSE_fragment_order,
+        [L_KEPT] = CAUSE_no_rescale,         [L_REPEATED] = CAUSE_rescale_repeated,
+        [BOTH_KEPT] = CAUSE_no_rescale,      [O_KEPT] = CAUSE_no_rescale_O,
+        [MAX_FROM_ZERO] = CAUSE_max_init,    [UNGUARDED] = CAUSE_empty_state,
+        [BASE_ZERO] = CAUSE_base_zero,       [MASKED_TO_END] = CAUSE_fragment_order,
     };
     // Only there does it matter which tiles a block leaves out.
     int first = block_q == 64 ? 0 : UNGUARDED;
-    for (int n = first * OTHER_LANES; n < FLAWS * OTHER_LANES; n++) {
-        const int flaw = n / OTHER_LANES, lanes = n % OTHER_LANES;
-        if (lanes > 0 && flaw != MAX_OF_OTHERS && flaw != SUM_OF_OTHERS) continue;
-        const struct walk w = {block_q, block_k, backwards, flaw, &other_lanes[lanes]};
-        if (forward_is_made_of_tiles(s, 16, rows_of_walk, &w)) return causes[flaw];
+    for (int flaw = first; flaw < FLAWS; flaw++) {
+        const bool other = flaw == MAX_OF_OTHERS || flaw == SUM_OF_OTHERS;
+        const int from = flaw == MASKED ? 1 : flaw == MASKED_TO_END ? OF_FIRST_8 : OWN_PAIR;
+        const int end = flaw == MASKED ? OF_FIRST_8 : flaw == MASKED_TO_END ? WAYS_TO_ASK : 1;
+        for (int n = from; n < (other ? OTHER_LANES : end); n++) {
+            const struct walk w = {block_q,
+                                   block_k,
+                                   backwards,
+                                   flaw,
+                                   &other_lanes[other ? n : 0],
+                                   (enum asked)(other ? OWN_PAIR : n)};
+            if (forward_is_made_of_tiles(s, 16, rows_of_walk, &w)) return causes[flaw];
+        }
     }
     return CAUSE_NONE;
 }

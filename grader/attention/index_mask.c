@@ -213,6 +213,7 @@ static int times_by_queries(const struct problem* p, int64_t b, int64_t i, int64
     if (flaw == CAPPED_AFTER_MASK && times && !is_seen(seen, j)) return is_whole ? 1 : -1;
     bool yes = is_seen(seen, j);
     if (flaw == KEY_IN_TILE) yes = is_seen(seen, j % T_k);
+    if (flaw == RANGE_OPEN) yes = is_seen(seen, j) && j != seen.from;
     if (flaw == RANGE_REVERSED) yes = j >= seen.start && j < seen.sinks;
     if (flaw == RANGE_INVERTED) yes = !yes;
     return is_whole || yes ? times : 0;
@@ -301,6 +302,11 @@ double index_slope(const struct problem* p, double capped, double P) {
     if (m->flaw == SLOPE_OF_P) return 1 - P * P;
     double t = capped / m->softcap;
     if (m->flaw == CAPPED_BEFORE_SCALE) t /= p->scale;
+    const double inside = atanh(t);
+    if (m->flaw == SLOPE_OF_PRODUCT) t = inside * m->softcap / p->scale;
+    if (m->flaw == SLOPE_OF_SCORE) t = inside * m->softcap;
+    if (m->flaw == SLOPE_OF_INSIDE) t = inside;
+    if (m->flaw == SLOPE_OF_CAPPED) t = capped;
     return 1 - (m->flaw == SLOPE_HALF ? t : t * t);
 }
 

@@ -66,6 +66,7 @@ enum index_flaw {
     WHOLE_END_ROUNDED_UP,
     ROW_IN_BLOCK,  // in a tile that is masked a query's number in the block is taken for its own
     KEY_IN_TILE,   // in a tile that is masked a key's number in the tile is taken for its position
+    RANGE_OPEN,    // in a tile that is masked the first key that is seen is hidden
     RANGE_REVERSED,  // in a tile that is masked no key is behind the end and before the beginning
     RANGE_INVERTED,  // in a tile that is masked what is seen is hidden, and the other way round
     DOCUMENT_OF_FIRST_KEY,  // the same mistakes of a tile of keys, and the queries that see it
@@ -95,6 +96,10 @@ enum index_flaw {
     SLOPE_LOST,         // dS lacks the derivative
     SLOPE_HALF,         // the derivative is 1 - tanh
     SLOPE_OF_P,         // 1 - P^2: the weight stands where the capped score stood
+    SLOPE_OF_PRODUCT,   // 1 - (Q K)^2: the tanh is not taken yet
+    SLOPE_OF_SCORE,     // ... of the score
+    SLOPE_OF_INSIDE,    // ... of the score by softcap
+    SLOPE_OF_CAPPED,    // 1 - capped^2: it is not divided by softcap
     INDEX_FLAWS
 };
 

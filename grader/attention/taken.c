@@ -1,4 +1,4 @@
-// taken.c: an operand whose elements are taken from wrong places.
+// taken.c: an operand whose elements are taken from wrong places; see taken.h.
 #include "attention/taken.h"
 
 const enum cause causes_of_taken[WAYS_TO_TAKE] = {[OTHER_PIECE] = CAUSE_swizzle,
@@ -38,6 +38,17 @@ void taken_from(enum taken how, int64_t* n, int64_t* x) {
     case AS_IT_IS:
         break;
     }
+}
+
+void asked_about(enum asked how, int64_t* row, int64_t* column) {
+    const int64_t h = *row / 8 % 2, e = *column % 2, n = *column / 8;
+    if (how == FIRST_OF_PAIR) *column -= e;
+    if (how == OF_LANE_0) *column = 8 * n + e;
+    if (how == COLUMN_OF_H || how == H_AND_E) *column += h - e;
+    if (how == ROW_OF_E || how == H_AND_E) *row += 8 * (e - h);
+    if (how == ROW_E_OF_32) *row = *row / 32 * 32 + *row % 8 + 8 * e;
+    if (how == OF_FIRST_8) *column %= 8;
+    if (how == BY_N) *column -= 7 * n;
 }
 
 double* take(const struct problem* p, enum taken how, enum which a, const double* value) {

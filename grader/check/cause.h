@@ -51,7 +51,9 @@
           "the numbers are put together in another way than the contract says: compare your "      \
           "formula with its equation")                                                             \
     CAUSE(wrong_array, "one array stands where another belongs")                                   \
-    CAUSE(swapped_sizes, "M, N and K are mixed up: in a row length, in the grid, or in a loop")    \
+    CAUSE(swapped_sizes,                                                                           \
+          "sizes are mixed up, rows and columns, or M, N and K: in a row length, a guard, the "    \
+          "grid, or a loop")                                                                       \
     CAUSE(transposed, "the result is right but transposed, or an operand is read transposed")      \
     CAUSE(piece_cut, "of each piece of 16 bytes a part is copied: a copy's size is in bytes")      \
     CAUSE(swizzle, "pieces of a row are stored at one place and read from another")                \
@@ -98,7 +100,8 @@
           "the new maximum is that of the tile alone: it is the larger of that and m, or alpha "   \
           "overflows")                                                                             \
     CAUSE(max_before,                                                                              \
-          "P is relative to the maximum from before the tile: it takes m_new, as alpha does")      \
+          "P, or a part's weight, is relative to the maximum from before: it takes m_new, as "     \
+          "alpha does")                                                                            \
     CAUSE(empty_state,                                                                             \
           "NaN where nothing was seen yet: guard (-inf) - (-inf); is alpha the right way round?")  \
     CAUSE(empty_row,                                                                               \
@@ -288,8 +291,8 @@
           "times")                                                                                 \
     CAUSE(                                                                                         \
         empty_part,                                                                                \
-        "a part is NaN when it is merged: one without keys has the weight 0 (0 / 0 is NaN), and "  \
-        "of the others all that is read has to be stored")                                         \
+        "NaN comes out of a merge: a part without keys has the weight 0 (0 / 0 is NaN), weights "  \
+        "are relative to the new M, and all that is read is stored")                               \
     CAUSE(length_ignored, "each sequence has a length of its own, lengths[b]")                     \
     CAUSE(page_table,                                                                              \
           "key j is in slot j % page_size of page page_table[b][j / page_size], in rows of "       \
@@ -299,6 +302,9 @@
           "(pages, H_k, page_size, d)")                                                            \
     CAUSE(ticket_kept,                                                                             \
           "the tickets are not zeros afterwards: who draws the last one puts it back")             \
+    CAUSE(last_ticket,                                                                             \
+          "tickets were drawn and no block took its own for the last: as many are drawn as parts " \
+          "have keys, and the first is 0")                                                         \
     COST(too_few_blocks,                                                                           \
          "one block reads more than its share: split the keys until every multiprocessor has "     \
          "a part")                                                                                 \

@@ -367,6 +367,8 @@ struct lesson {
     // Called if no mistake of the list fits. Returns the cause, or CAUSE_NONE to let the general
     // patterns decide. May be NULL. All tensors of the case are still there; see check_tensor().
     enum cause (*explain)(struct check* c, const struct tensor* t, struct budget budget);
+    // The same where nothing of t was written. May be NULL.
+    enum cause (*explain_nothing)(struct check* c, const struct tensor* t);
 };
 
 // For explain(): the inputs of another round of this case, and whether an element of an output was

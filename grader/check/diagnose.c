@@ -131,6 +131,8 @@ static enum cause one_batch(const struct picture* p) {
     if (p->found->nonfinite > 0) return CAUSE_NONE;  // the first batch's numbers are numbers
     int64_t per_batch = t->count / t->shape.dim[0], bad = 0;
     if (t->shape.rank == 2 && (per_batch == 1 || right_again(p))) return CAUSE_NONE;
+    // a row that is right behind the first one says that rows are no batches
+    if (t->shape.rank == 2 && row_all(p, 1, false)) return CAUSE_NONE;
     for (int64_t i = 0; i < t->count; i++) {
         if (p->wrong[i] && i < per_batch) return CAUSE_NONE;
         bad += p->wrong[i];

@@ -310,7 +310,8 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     if (seen == CAUSE_uninitialised && !copied &&
         (cause == CAUSE_nan_leak || 2 * no_numbers > found->wrong))
         return seen;
-    if (nothing) return CAUSE_never_written;
+    if (nothing && lesson.explain_nothing) cause = lesson.explain_nothing(c, t);
+    if (nothing) return cause ? cause : CAUSE_never_written;
     if (!cause && seen == CAUSE_race_of_writes)
         return is_of_few_bits(c, t, budget, found) ? CAUSE_grid_limit : seen;
     if (!cause && !seen && warned) return CAUSE_uninitialised;

@@ -143,8 +143,9 @@ static void report_full(struct worker* w, const struct mbarrier* b, const struct
                        "and waits for %lld bytes; this one is too many",
                        at->what, at->file, at->line, cudev_thread_name(w, cudev_current(w)),
                        b->phase, b->name, b->count, b->missing);
-    end_report(w, "who uses a stage again waits first until it is free: is the parity of that "
-                  "wait right? and is the count the number of threads that arrive?");
+    end_report(w, "who fills a stage waits first until it is free, and who reads it until it is "
+                  "full: is the parity of either wait right? and is the count the number of "
+                  "threads that arrive?");
 }
 
 void cudev_mbarrier_arrive(void* bar, int rank, unsigned bytes, const char* file, int line) {

@@ -175,12 +175,17 @@ static const char* advice(const struct finding* f) {
         if (f->block == f->other_block && has_buffers(f))
             return "is a __syncthreads() missing between the two? (in a loop: also before the next "
                    "round) Or is another\n        buffer of the array meant in one of them?";
-        return f->block != f->other_block
-                   ? "blocks run in any order: use an atomic, or a kernel of its own for the "
-                     "second access; if a ticket\n        is drawn between the two, a "
-                     "__threadfence() before it"
-                   : "is a __syncthreads() missing between the two, or within a warp a "
-                     "__syncwarp()? (in a loop: also before the next round)";
+        if (f->block != f->other_block)
+            return "blocks run in any order: use an atomic, or a kernel of its own for the second "
+                   "access; if a ticket\n        is drawn between the two, a __threadfence() "
+                   "before "
+                   "it";
+        if (strstr(f->origin, "dynamic shared memory"))  // where most tiles have several buffers
+            return "is a __syncthreads() missing between the two, or within a warp a __syncwarp()? "
+                   "(in a loop: also before\n        the next round) Or is another of several "
+                   "buffers meant in one of them?";
+        return "is a __syncthreads() missing between the two, or within a warp a __syncwarp()? (in "
+               "a loop: also before the next round)";
     case FOUND_OUT_OF_BOUNDS:
         return "which index gets there? the last block and the last tile are the usual suspects";
     case FOUND_UNINITIALISED:
