@@ -142,6 +142,7 @@ static void multiply(const struct problem* p, enum which a, double factor) {
 }
 
 void forward_case_large(struct problem p, const char* what) {
+    p = with_scale(p, NOT_OF_16_BITS);
     forward_begin(&p, PACKED, what);
     multiply(&p, ARRAY_Q, 30);
     forward_run(&p, JUDGE_O);
@@ -516,7 +517,7 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     forward_case(p, PACKED, "", JUDGE_O);
     // In bf16 kernels of d = 128 need more shared memory than others may have unasked.
     const struct problem wide = p.contract->dtype == BF16 ? with_d(p, 128) : p;
-    forward_on_two_devices(wide, p.contract->by_wgmma ? "h100" : NULL, COURSE_OK);
+    forward_on_two_devices(wide, p.contract->by_wgmma ? "h100" : "rtx5090", COURSE_OK);
     if (p.contract->by_wgmma) forward_on_two_devices(p, "rtx4090", COURSE_UNSUPPORTED);
     forward_idle(no_queries, "N_q = 0");
     forward_idle(no_heads, "H = 0");

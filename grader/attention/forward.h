@@ -64,7 +64,7 @@ void forward_case(struct problem p, enum layout layout, const char* what, int ju
 // fails there is of another kind.
 void forward_case_far(struct problem p);
 
-// Scores of 30 times the usual size.
+// Scores of 30 times the usual size, by a scale that is NOT_OF_16_BITS.
 void forward_case_large(struct problem p, const char* what);
 
 // Scores grow from key to key: by `step` after every `keys` keys.
