@@ -146,7 +146,7 @@ static const char* const builtins[] = {
 // What the rewriter and __shared__ put into a line behind ::cudev::, and other words of theirs.
 static const char* const of_cudev[] = {"site",       "named",      "known",         "deduced",
                                        "unset",      "next_round", "dynamic_array", "cluster",
-                                       "pointed_at", NULL};
+                                       "pointed_at", "whole", NULL};
 static const char* const of_arrays[] = {"element", "extent", NULL};
 // Mathematics whose name is a macro (cpu/include/cudev/math.h): cudev::rsqrtf(x).
 static const char* const of_mathematics[] = {"frexp",    "modf",  "remquo", "sincos",
