@@ -248,6 +248,7 @@ static const struct hypothesis in_tiles[] = {
     {CAUSE_inner_tail, IN_TILES(.last = SHORT_LAST_SKIPPED)},
     {CAUSE_tile_skipped, IN_TILES(.last = FULL_LAST_SKIPPED)},
     {CAUSE_tile_twice, IN_TILES(.last = LAST_TILE_TWICE)},
+    {CAUSE_tile_twice, IN_TILES(.last = TAIL_TWICE)},
     {CAUSE_inner_tail, IN_TILES(.short_keys_lost = true)},
     {CAUSE_tile_skipped, IN_TILES(.at_start = SKIPPED)},
     {CAUSE_tile_twice, IN_TILES(.at_start = TWICE)},

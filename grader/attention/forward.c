@@ -182,6 +182,17 @@ void forward_case_below(struct problem p, double level) {
     case_below(p, level, 0x1p15, what);  // in all types of 16 bits
 }
 
+void forward_case_apart(struct problem p) {
+    enum { FACTOR = 16, LEVEL = 300 };
+    p.scale = LEVEL / (double)(FACTOR * FACTOR);
+    forward_begin(&p, PACKED, ", all scores 300 in every other row, and 0 in the others");
+    fill_integers(p.check, p.array[ARRAY_Q].tensor, 0, 0);
+    fill_integers(p.check, p.array[ARRAY_K].tensor, 0, 0);
+    set_column(&p, ARRAY_K, 0, FACTOR);
+    FOR_EACH_QUERY(&p, b, h, i) row_of(&p, ARRAY_Q, b, h, i)[0] = i % 2 ? FACTOR : 0;
+    forward_run(&p, JUDGE_O);
+}
+
 void forward_case_products_below(struct problem p) {
     case_below(p, -0x1p127, 0x1p63,
                ", all products of rows -2^126 in every other row, and 0 in the others; scale 2");

@@ -140,6 +140,9 @@ void forward_case_first_weighs(struct problem p);
 // has to begin below. It is -2^127 at most, which is finite in base 2, too.
 void forward_case_below(struct problem p, double level);
 
+// All scores are 300 in every other row, and 0 in the others: each row has to have its own maximum.
+void forward_case_apart(struct problem p);
+
 // The same where the running maximum is one of products, before the scale: of -2^126, scale 2. For
 // bf16, which holds 2^63.
 void forward_case_products_below(struct problem p);
