@@ -102,8 +102,8 @@ static void strides(struct check* c) {
 
 static void any_head(struct check* c) {
     // One more than a tile's width, too.
-    const int64_t d[] = {59,  check_pick(c, 130, 240), check_pick(c, 241, 255),
-                         256, 17, 33, 65, 129};
+    const int64_t d[] = {59, check_pick(c, 130, 240), check_pick(c, 241, 255), 256, 17, 33, 65,
+                         129};
     for (size_t n = 0; n < sizeof d / sizeof d[0]; n++) {
         struct problem p = with_d(all_keys(c, pick_ragged(c, 17, 19), 16), d[n]);
         backward_case_named(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "");

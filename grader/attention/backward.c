@@ -184,6 +184,8 @@ static double scale_of(const struct problem* p, int scale) {
         return p->scale * M_LOG2E;
     case POSITIVE:
         return fabs(p->scale);
+    case OF_BF16:
+        return dtype_round(BF16, p->scale);
     }
     return p->scale;
 }

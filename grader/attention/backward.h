@@ -21,7 +21,8 @@ struct backward_flaw {
         USUAL_SQUARE,
         SCALE_LN_2,
         SCALE_LOG2_E,
-        POSITIVE
+        POSITIVE,
+        OF_BF16
     } scores,
         gradients;  // their scales
     enum {

@@ -96,6 +96,7 @@ const struct hypothesis backward_mistakes_in_equations[] = {
     {CAUSE_scale_ignored, FLAW(.scores = POSITIVE, .gradients = POSITIVE)},
     {CAUSE_scale_ignored, FLAW(.scores = POSITIVE)},
     {CAUSE_scale_ignored, FLAW(.gradients = POSITIVE)},
+    {CAUSE_low_precision, FLAW(.scores = OF_BF16)},
     {CAUSE_gradient_scale, FLAW(.gradients = ONE)},
     {CAUSE_gradient_scale, FLAW(.gradients = SQUARE)},
     {CAUSE_gradient_scale, FLAW(.gradients = SCALE_LOG2_E)},
