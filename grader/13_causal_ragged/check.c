@@ -121,12 +121,12 @@ static void head_dimensions(struct check* c) {
 
 static void hard_scores(struct check* c) {
     struct problem p = causal(c, 48, 48);
+    forward_case_apart(all_keys(c, 16, 32));
     forward_case_large(p, ", scores of 30 times the usual size");
     // Hidden keys have scores far above those of the keys that are seen.
     forward_case_growing(p, PACKED, ", scores that grow from key to key", 2, 150);
     // -10000 is no -infinity beside these.
     forward_case_integers(p, ", scores around -20000", -100, 800);
-    forward_case_apart(all_keys(c, 16, 32));
     forward_case_below(p, -0x1p127);
     forward_case_cancel(all_keys(c, 16, 128));
     forward_case_exact(all_keys(c, 16, 1024));

@@ -40,7 +40,11 @@ static bool is_common(const struct suspect* s, const double* largest, int64_t ro
         const double below = m - largest[at++];
         const bool wrong = is_row_wrong(s, b, h, i);
         if (wrong ? !(below > LOSES) : below > HAS_NONE) return false;
-        any |= wrong;
+        // where l is 0, LSE says that
+        if (below > HAS_NONE &&
+            p->array[ARRAY_LSE].tensor->got[place_in(p, ARRAY_LSE, b, h, i)] != -INFINITY)
+            return false;
+        any |= below > HAS_NONE;
     }
     return any;
 }
