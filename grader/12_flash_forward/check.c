@@ -173,6 +173,7 @@ static void wide_heads(struct check* c) {
 // last tile: there alpha is 0. Some rows are ordinary, so that a mistake which spoils every row can
 // be told apart.
 static void large(struct check* c) {
+    forward_case_apart(sizes(c, 1, 16, 16, 16));
     struct problem p = sizes(c, 1, 64, 64, pick_power(c, 4, 6));
     begin(&p, ", scores of 30 times the usual size");
     forward_fill(&p);

@@ -39,6 +39,8 @@ static void heads(struct check* c) {
     forward_case(p, PACKED, "", JUDGE_O);
     forward_case(with_heads(all_keys(c, 16, 16), 260, 2), PACKED, "", JUDGE_O);
     forward_case(with_heads(all_keys(c, 16, 16), 1, 1030), PACKED, "", JUDGE_O);
+    // 41 times the float nearest to 1 / 41 is less than 1.
+    forward_case(with_heads(all_keys(c, 16, 16), 3, 41), PACKED, "", JUDGE_O);
     attention_most_heads(with_d(all_keys(c, 16, 16), 2));
 }
 
@@ -101,9 +103,17 @@ static void logsumexp(struct check* c) {
 
 static void head_dimensions(struct check* c) {
     // One more than a tile's width, too.
-    const int64_t d[] = {59, 1,  check_pick(c, 130, 255), check_pick(c, 66, 127), 256, 17, 33,
-                         65, 129};
-    for (int n = 0; n < 9; n++) {
+    const int64_t d[] = {59,
+                         1,
+                         check_pick(c, 130, 240),
+                         check_pick(c, 241, 255),
+                         check_pick(c, 66, 127),
+                         256,
+                         17,
+                         33,
+                         65,
+                         129};
+    for (size_t n = 0; n < sizeof d / sizeof d[0]; n++) {
         struct problem p = with_d(problem_of(c, &same_gaps, 16, 32, false), d[n]);
         forward_case(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "", JUDGE_O);
     }
@@ -111,6 +121,7 @@ static void head_dimensions(struct check* c) {
 
 static void hard_scores(struct check* c) {
     struct problem p = causal(c, 48, 48);
+    forward_case_apart(all_keys(c, 16, 32));
     forward_case_large(p, ", scores of 30 times the usual size");
     // Hidden keys have scores far above those of the keys that are seen.
     forward_case_growing(p, PACKED, ", scores that grow from key to key", 2, 150);

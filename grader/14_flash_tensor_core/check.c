@@ -106,6 +106,7 @@ static void logsumexp(struct check* c) {
 
 static void hard_scores(struct check* c) {
     struct problem p = all_keys(c, 64, 128);
+    forward_case_apart(all_keys(c, 16, 64));
     forward_case_large(p, ", scores of 30 times the usual size");
     forward_case_growing(p, PACKED, ", scores that grow from key to key", 4, 1);
     forward_case_integers(p, ", scores around -20000", -128, 1024);

@@ -75,8 +75,11 @@ static int times_in_loop(const struct problem* p, const struct backward* w, int6
     const struct backward_flaw* f = &w->flaw;
     if ((f->queries && i >= f->queries) || (f->keys && j >= f->keys)) return 0;
     if (f->short_keys_lost && j >= p->N_k / w->keys_tile * w->keys_tile) return 0;
-    if (!is_active(w->blocks, b, h, i, j) || is_hidden(p, w, i, j)) return 0;
+    if (!is_active(w->blocks, b, h, i, j)) return 0;
     struct loop l = loop_of(p, w, j);
+    if (f->last == TAIL_TWICE && i >= p->N_q / w->tile * w->tile && i < l.full_start)
+        return is_hidden(p, w, i, j) ? 1 : 2;
+    if (is_hidden(p, w, i, j)) return 0;
     if (f->late_start && i < l.start) return 0;
     bool at_start = i >= l.start && i < l.start + w->tile && i < l.full_start;
     bool at_full_start = i >= l.full_start && i < l.full_start + w->tile;
@@ -187,6 +190,8 @@ static double scale_of(const struct problem* p, int scale) {
         return p->scale * M_LOG2E;
     case POSITIVE:
         return fabs(p->scale);
+    case OF_BF16:
+        return dtype_round(BF16, p->scale);
     }
     return p->scale;
 }

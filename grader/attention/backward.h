@@ -21,7 +21,8 @@ struct backward_flaw {
         USUAL_SQUARE,
         SCALE_LN_2,
         SCALE_LOG2_E,
-        POSITIVE
+        POSITIVE,
+        OF_BF16
     } scores,
         gradients;  // their scales
     enum {
@@ -72,8 +73,14 @@ struct backward_flaw {
     enum count at_full_start;                      // the first tile that sees all of them
     bool late_start;        // it begins with the first tile that sees the last key of the tile
     bool part_lacks_first;  // the first tile of each part of the main loop does not count
-    // the last tile of queries
-    enum { LAST_ONCE, SHORT_LAST_SKIPPED, FULL_LAST_SKIPPED, LAST_TILE_TWICE } last;
+    // the last tile of queries; TAIL_TWICE: where it is not full, and no mask was asked once
+    enum {
+        LAST_ONCE,
+        SHORT_LAST_SKIPPED,
+        FULL_LAST_SKIPPED,
+        LAST_TILE_TWICE,
+        TAIL_TWICE,
+    } last;
 
     // Heads that share keys.
     bool interleaved;   // query head h takes key head h % (H / group)

@@ -185,6 +185,7 @@ void backward_case_alike(struct problem p) {
 }
 
 void backward_case_large_scores(struct problem p) {
+    p = with_scale(p, NOT_OF_16_BITS);
     problem_begin(&p, PACKED, ", scores of 30 times the usual size");
     backward_fill(&p);
     struct tensor* Q = p.array[ARRAY_Q].tensor;
@@ -374,7 +375,7 @@ void backward_on_two_devices(struct problem p, const char* first, int status) {
     // On a GPU of another kind a launcher may have other kernels, for more batches than heads, too.
     if (of_any_kind) p.B = 2, p.H = p.group = 1;
     problem_on_two_devices(p, first, status, fill_all, judge_all);
-    if (of_any_kind) p.B = 1, problem_on_two_devices(p, NULL, status, fill_all, judge_all);
+    if (of_any_kind) p.B = 1, problem_on_two_devices(p, "rtx5090", status, fill_all, judge_all);
 }
 
 void backward_case_after(struct problem p, struct problem first) {

@@ -142,6 +142,7 @@ static void multiply(const struct problem* p, enum which a, double factor) {
 }
 
 void forward_case_large(struct problem p, const char* what) {
+    p = with_scale(p, NOT_OF_16_BITS);
     forward_begin(&p, PACKED, what);
     multiply(&p, ARRAY_Q, 30);
     forward_run(&p, JUDGE_O);
@@ -179,6 +180,17 @@ void forward_case_below(struct problem p, double level) {
     char what[80];
     snprintf(what, sizeof what, ", all scores %g in every other row, and 0 in the others", level);
     case_below(p, level, 0x1p15, what);  // in all types of 16 bits
+}
+
+void forward_case_apart(struct problem p) {
+    enum { FACTOR = 16, LEVEL = 300 };
+    p.scale = LEVEL / (double)(FACTOR * FACTOR);
+    forward_begin(&p, PACKED, ", all scores 300 in every other row, and 0 in the others");
+    fill_integers(p.check, p.array[ARRAY_Q].tensor, 0, 0);
+    fill_integers(p.check, p.array[ARRAY_K].tensor, 0, 0);
+    set_column(&p, ARRAY_K, 0, FACTOR);
+    FOR_EACH_QUERY(&p, b, h, i) row_of(&p, ARRAY_Q, b, h, i)[0] = i % 2 ? FACTOR : 0;
+    forward_run(&p, JUDGE_O);
 }
 
 void forward_case_products_below(struct problem p) {
@@ -516,7 +528,7 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     forward_case(p, PACKED, "", JUDGE_O);
     // In bf16 kernels of d = 128 need more shared memory than others may have unasked.
     const struct problem wide = p.contract->dtype == BF16 ? with_d(p, 128) : p;
-    forward_on_two_devices(wide, p.contract->by_wgmma ? "h100" : NULL, COURSE_OK);
+    forward_on_two_devices(wide, p.contract->by_wgmma ? "h100" : "rtx5090", COURSE_OK);
     // A card that is newer than Hopper is none, either.
     if (p.contract->by_wgmma) forward_on_two_devices(p, "rtx5090", COURSE_UNSUPPORTED);
     forward_idle(no_queries, "N_q = 0");

@@ -64,7 +64,7 @@ void forward_case(struct problem p, enum layout layout, const char* what, int ju
 // fails there is of another kind.
 void forward_case_far(struct problem p);
 
-// Scores of 30 times the usual size.
+// Scores of 30 times the usual size, by a scale that is NOT_OF_16_BITS.
 void forward_case_large(struct problem p, const char* what);
 
 // Scores grow from key to key: by `step` after every `keys` keys.
@@ -139,6 +139,9 @@ void forward_case_first_weighs(struct problem p);
 // All scores are `level`, a power of 2 that is negative, in every other row: the running maximum
 // has to begin below. It is -2^127 at most, which is finite in base 2, too.
 void forward_case_below(struct problem p, double level);
+
+// All scores are 300 in every other row, and 0 in the others: each row has to have its own maximum.
+void forward_case_apart(struct problem p);
 
 // The same where the running maximum is one of products, before the scale: of -2^126, scale 2. For
 // bf16, which holds 2^63.

@@ -360,6 +360,7 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     const struct forward_mistake right = forward_right(p);
     if (is_cut_off(&s)) return CAUSE_cut_off;
     if (is_lost_below(&s)) return CAUSE_max_init;
+    if (is_maximum_of_rows(&s)) return CAUSE_max_of_rows;
     if (is_O_infinite_beside_LSE(&s)) return CAUSE_overflow;
     if (is_scale_lost(&s)) return CAUSE_half_range;
     if (is_subnormal_lost(&s)) return CAUSE_subnormal;

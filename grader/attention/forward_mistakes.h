@@ -176,6 +176,9 @@ bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows);
 // before in its place has left.
 bool is_row_before_kept(const struct suspect* s);
 
+// Rows have the largest score of several rows in common, and one far below it has no weight left.
+bool is_maximum_of_rows(const struct suspect* s);
+
 // A scale that fp16 does not hold has made NaN, or rows in which nothing counts.
 bool is_scale_lost(const struct suspect* s);
 

@@ -305,6 +305,9 @@ enum cause fragment_explain(struct check* c, const struct tensor* t, struct budg
                                 (struct budget){.max = 1e-4});
     if (is_cut_off(&s) || small) return CAUSE_cut_off;
     if (is_lost_below(&s)) return CAUSE_max_init;
+    if (is_maximum_of_rows(&s)) return CAUSE_max_of_rows;
+    // Who loses what came before, or after, has failed in an earlier case.
+    if (is_by_small_weights(&s)) return CAUSE_small_weights;
     enum cause cause = explain_forward_blocks(&s);  // none where there is no mask of blocks
     if (!cause) cause = explain_scores(&s);
     if (!cause) cause = explain_taken(&s);

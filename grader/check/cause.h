@@ -99,6 +99,9 @@
     CAUSE(max_of_tile,                                                                             \
           "the new maximum is that of the tile alone: it is the larger of that and m, or alpha "   \
           "overflows")                                                                             \
+    CAUSE(max_of_rows,                                                                             \
+          "the largest score is that of several rows: a row takes its own, from those lanes "      \
+          "alone that share it")                                                                   \
     CAUSE(max_before,                                                                              \
           "P, or a part's weight, is relative to the maximum from before: it takes m_new, as "     \
           "alpha does")                                                                            \

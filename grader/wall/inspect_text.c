@@ -144,9 +144,9 @@ static const char* const builtins[] = {
     "__builtin_va_end",   "__builtin_va_arg",    "__builtin_expect",   "__builtin_unreachable",
     "__builtin_assume",   "__builtin_FILE",      "__builtin_LINE",     NULL};
 // What the rewriter and __shared__ put into a line behind ::cudev::, and other words of theirs.
-static const char* const of_cudev[] = {
-    "site",          "named",   "known",      "deduced", "unset", "next_round",
-    "dynamic_array", "cluster", "pointed_at", "bounded", NULL};
+static const char* const of_cudev[] = {"site",       "named",      "known",         "deduced",
+                                       "unset",      "next_round", "dynamic_array", "cluster",
+                                       "pointed_at", "bounded",    "whole",         NULL};
 static const char* const of_arrays[] = {"element", "extent", NULL};
 // Mathematics whose name is a macro (cpu/include/cudev/math.h): cudev::rsqrtf(x).
 static const char* const of_mathematics[] = {"frexp",  "modf",      "remquo", "sincos", "sincospi",

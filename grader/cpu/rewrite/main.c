@@ -5,6 +5,7 @@
 //   kernel<<<grid, block, bytes, stream>>>(arguments)     see include/cudev/launch.h
 //   __shared__ float tile[16][16], *p;                    see include/cudev/language.h
 //   extern __shared__ float buffer[];
+// One more is told apart: *(float4*)p = {a, b, c, d} is one store (stores.c).
 // Inline PTX and calls of a kernel without <<< >>> become clear compiler errors. Line numbers stay
 // the same and #line gives the shown name, so every message of the compiler, every breakpoint and
 // every report points at the original. #include and other directives are left alone; #define bodies
@@ -119,6 +120,8 @@ static void rewrite_all(void) {
             i = rewrite_asm(i);
         else if (is_one_of(i, "for while") && (in_define || on_device(i)))
             rewrite_loop(i, in_define);
+        else if (is(i, "=") && !in_define && on_device(i))
+            rewrite_store(i);
         else if (is_one_of(i, "cudaLaunchKernel cudaLaunchKernelExC cudaLaunchCooperativeKernel"))
             rewrite_launch_call(i);
         else if (is(i, "cudaLaunchKernelEx"))

@@ -148,6 +148,11 @@ void unset_locals(size_t end);
 // Says where a round of the loop begins whose for or while is there.
 void rewrite_loop(size_t loop, bool in_define);
 
+// ---- stores.c: structures that are stored as a list of their members
+
+// Makes one store of `*(float4*)p = {a, b, c, d}`, whose = is there.
+void rewrite_store(size_t equals);
+
 // ---- absent.c: parts of CUDA that this device lacks ----
 
 void check_absent(size_t i);  // fails if the word is of CUDA, but not of the CPU device

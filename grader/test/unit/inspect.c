@@ -36,6 +36,7 @@ static const struct {
     {"__builtin_trap();", "x.cu:3: __builtin_trap"},
     {"__tsan_init();", "x.cu:3: __tsan_init belongs to the grader"},
     {"a; ::cudev::unset(x); return ::cudev::known<(k)>::at(::cudev::site(x))(y);", ""},
+    {"*(float2*)p = ::cudev::whole<decltype((*(float2*)p))>({a, b});", ""},
     {"::cudev::known<(k)>::at(::cudev::site(x, ::cudev::cluster(2, 1, 1), 3))(y);", ""},
     {"static const ::cudev::dynamic_array<float> a; f(4, ::cudev::element<t>::bytes);", ""},
     {"namespace cudev { int x; }", "x.cu:3: cudev belongs to the CPU device"},

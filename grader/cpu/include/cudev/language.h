@@ -159,6 +159,15 @@ __forceinline__ constexpr void next_round(unsigned loop, unsigned depth) {
 #endif
 }
 
+// What the rewriter puts around the list in `x = {a, b}`; T is the type of (x). A list that
+// somebody returns is stored as a whole.
+template <class T> struct bare { typedef T type; };
+template <class T> struct bare<T&> : bare<T> {};
+template <class T> struct bare<volatile T> : bare<T> {};
+template <class T> __forceinline__ typename bare<T>::type whole(typename bare<T>::type value) {
+    return value;
+}
+
 }  // namespace cudev
 
 // A function of one expression, a line each.
