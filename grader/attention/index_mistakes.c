@@ -77,6 +77,7 @@ static const struct {
     {RANGE_INVERTED, CAUSE_seen_hidden},
     {SINK_TILE_TWICE, CAUSE_tile_twice},
     {SINK_TILE_LOST, CAUSE_sinks},
+    {SINK_TILE_UNMASKED, CAUSE_part_unmasked},
     {LOW_EDGE_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
     {HIGH_EDGE_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
     {LONGEST_OF_KEYS_WHOLE, CAUSE_part_unmasked},
@@ -109,8 +110,8 @@ static bool is_possible(const struct problem* p, enum index_flaw flaw) {
     if (flaw == DOCUMENT_OF_INDEX && !m->documents) return false;
     if (flaw >= SINKS_IGNORED && flaw <= SINKS_FROM_ZERO && !(m->sinks && m->window)) return false;
     if (flaw == SINKS_OF_ALL && !m->documents) return false;
-    if ((flaw == SINK_TILE_TWICE || flaw == SINK_TILE_LOST) && !(m->sinks && m->window))
-        return false;
+    const bool of_sinks = flaw >= SINK_TILE_TWICE && flaw <= SINK_TILE_UNMASKED;
+    if (of_sinks && !(m->sinks && m->window)) return false;
     if (flaw >= PREFIX_IGNORED && flaw <= PREFIX_KEPT && !m->prefix) return false;
     if (flaw == PREFIX_KEPT && !m->window) return false;
     if (flaw >= DOCUMENTS_IGNORED && flaw <= DOCUMENTS_FEW && !m->documents) return false;
