@@ -109,11 +109,14 @@ static void judge_documents(struct check* c, const struct contract* of) {
     const int64_t three[][6] = {
         {0, a, a, a + 1, e, 192}, {0, b, b + 1, b + 1, 130, 192}, {0, a, a, a + 1, e, 192}};
     struct problem p = sizes(c, of, 150, 192, MASK(.causal = true, .documents = 5));
-    judge(with_heads(p, 3, 2), three[0], JUDGE_O);
+    judge(with_heads(p, 3, 1), three[0], JUDGE_O);
     const int64_t first_empty[] = {0, 0, 0, b, 160};
     judge(sizes(c, of, 160, 160, MASK(.documents = 4)), first_empty, JUDGE_O);
     const int64_t many[] = {0, 1, 2, 5, 5, 6, 11, 21, 29, 33, 34, 62, 66, 80, 81, 81, 90, 96};
     judge(with_d(sizes(c, of, 96, 96, MASK(.causal = true, .documents = 17)), 128), many, JUDGE_O);
+    const int64_t of_heads[] = {0, 22, 40, 0, 9, 40};
+    p = sizes(c, of, 40, 40, MASK(.causal = true, .documents = 2));
+    judge(with_heads(p, 2, 2), of_heads, JUDGE_O);
     judge_many_documents(sizes(c, of, 48, 48, MASK(.causal = true, .documents = 200001)));
 }
 
@@ -166,8 +169,8 @@ static void judge_softcap(struct check* c, const struct contract* of) {
     fill(&p, NULL);
     run(&p, JUDGE_O);
     // Beside all else that a mask has.
-    const int64_t documents[] = {0, 170, 200};
-    p = sizes(c, of, 200, 200,
+    const int64_t documents[] = {0, 136, 144};
+    p = sizes(c, of, 144, 144,
               MASK(.causal = true, .window = 30, .sinks = 5, .prefix = 12, .documents = 2,
                    .softcap = cap));
     judge(with_d(p, 128), documents, JUDGE_O);
