@@ -108,8 +108,9 @@ static void forward_ragged(struct check* c) {
     attention_most_heads(forward_of(c, 1, 16, 16, true));
 }
 
+// The scale is no power of 2: who multiplies Q by it rounds.
 static void forward_logsumexp(struct check* c) {
-    struct problem p = forward_of(c, 4, 16, 64, false);
+    struct problem p = with_scale(forward_of(c, 4, 16, 64, false), 0.7);
     p.B = 2;
     forward_case(p, PACKED, "", JUDGE_LSE);
     p = sizes(c, &of_forward, 2, 1, 64, check_pick(c, 17, 31), true);
@@ -373,8 +374,8 @@ static void safe(struct check* c) {
     int64_t N = 96 + pick_ragged(c, 17, 29);
     judge_O(forward_of(c, 2, N, 72, false));
     judge_O(with_d(forward_of(c, 1, N, N, true), 128));
-    struct problem p = backward_of(c, 2, N, 72, false);
-    p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
+    struct problem p = backward_of(c, 2, 4 * check_pick(c, 26, 30), 72, false);
+    p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone, though rows have fours
     backward_case(p);
     backward_case(with_d(backward_of(c, 2, N, N, true), 128));
     // Queries that see nothing, and keys that nobody sees: copies for nobody.

@@ -102,7 +102,8 @@ static void judge_many_documents(struct problem p) {
 
 // More documents than queries of a warp, empty ones and some of one row; two batches differ, and so
 // do the tiles that their ends lie in; a third is like the first: only where its documents lie can
-// be mistaken. In one case a query's number is not its position.
+// be mistaken. The documents are a batch's, not a head's. In one case a query's number is not its
+// position.
 static void judge_documents(struct check* c, const struct contract* of) {
     const int64_t a = check_pick(c, 35, 60), b = check_pick(c, 70, 90), e = check_pick(c, 100, 120);
     const int64_t three[][6] = {
@@ -113,6 +114,9 @@ static void judge_documents(struct check* c, const struct contract* of) {
     judge(sizes(c, of, 160, 160, MASK(.documents = 4)), first_empty, JUDGE_O);
     const int64_t many[] = {0, 1, 2, 5, 5, 6, 11, 21, 29, 33, 34, 62, 66, 80, 81, 81, 90, 96};
     judge(with_d(sizes(c, of, 96, 96, MASK(.causal = true, .documents = 17)), 128), many, JUDGE_O);
+    const int64_t of_heads[] = {0, 22, 40, 0, 9, 40};
+    p = sizes(c, of, 40, 40, MASK(.causal = true, .documents = 2));
+    judge(with_heads(p, 2, 2), of_heads, JUDGE_O);
     judge_many_documents(sizes(c, of, 48, 48, MASK(.causal = true, .documents = 200001)));
 }
 
@@ -146,6 +150,9 @@ static void judge_prefix(struct check* c, const struct contract* of) {
     judge(sizes(c, of, 64, 64, MASK(.window = 9, .prefix = few)), NULL, JUDGE_O);
     const struct index_mask all = MASK(.causal = true, .prefix = INT32_MAX, .documents = 3);
     judge(sizes(c, of, 160, 160, all), documents, JUDGE_O);
+    // Some of its keys are sinks, too.
+    judge(sizes(c, of, 96, 96, MASK(.causal = true, .window = 25, .sinks = 9, .prefix = few)), NULL,
+          JUDGE_O);
 }
 
 // The cap bends ordinary scores, and large ones are flat.
@@ -154,10 +161,19 @@ static void judge_softcap(struct check* c, const struct contract* of) {
     judge(sizes(c, of, 96, 96, MASK(.causal = true, .softcap = cap)), NULL, JUDGE_O);
     struct problem p = sizes(c, of, 64, 64, MASK(.softcap = cap));
     judge(with_scale(p, of->backward ? -2 : 2), NULL, JUDGE_O);
+    // However small: what a backward pass does with it shows if scores are as small.
+    p = sizes(c, of, 32, 32, MASK(.softcap = 0x1p-30));
+    judge(with_scale(p, of->backward ? 0x1p-30 : 1), NULL, JUDGE_O);
     p = sizes(c, of, 16, 16, MASK(.softcap = -0.0));
     problem_begin(&p, PACKED, ", softcap = -0, which is 0: none");
     fill(&p, NULL);
     run(&p, JUDGE_O);
+    // Beside all else that a mask has.
+    const int64_t documents[] = {0, 136, 144};
+    p = sizes(c, of, 144, 144,
+              MASK(.causal = true, .window = 30, .sinks = 5, .prefix = 12, .documents = 2,
+                   .softcap = cap));
+    judge(with_d(p, 128), documents, JUDGE_O);
     p = with_d(sizes(c, of, 64, 64, MASK(.causal = true, .softcap = cap)), 128);
     if (of->backward)
         backward_case_large_scores(p);
@@ -173,6 +189,8 @@ static void judge_unseen(struct check* c, const struct contract* of) {
           JUDGE_O | JUDGE_LSE);
     judge(sizes(c, of, 128, N_k, MASK(.causal = true)), NULL, JUDGE_O | JUDGE_LSE);
     judge(sizes(c, of, 96, 40, MASK(.window = 17)), NULL, JUDGE_O | JUDGE_LSE);
+    const int64_t of_few[] = {0, 22, 38};
+    judge(sizes(c, of, 96, 40, MASK(.documents = 2)), of_few, JUDGE_O | JUDGE_LSE);
     const int64_t short_one[] = {0, check_pick(c, 8, 14)};
     judge(sizes(c, of, 64, 64, MASK(.causal = true, .window = 5, .sinks = 4, .documents = 1)),
           short_one, JUDGE_O | JUDGE_LSE);
@@ -208,9 +226,11 @@ static void forward_unseen(struct check* c) {
     forward_no_keys(sizes(c, &of_forward, 16, 0, MASK(.causal = true)));
 }
 
+// The scale is no power of 2: who multiplies Q by it rounds.
 static void forward_logsumexp(struct check* c) {
     struct problem p = sizes(c, &of_forward, 64, 128, MASK(.causal = true, .window = 50));
-    forward_case(with_heads(p, 2, 2), PACKED, "", JUDGE_LSE);
+    forward_case(with_heads(with_scale(p, 0.7), 2, 2), PACKED, "", JUDGE_LSE);
+    judge(sizes(c, &of_forward, 32, 64, MASK(.softcap = 1.5)), NULL, JUDGE_LSE);
     p = sizes(c, &of_forward, 32, 128, MASK(.causal = true));
     forward_case_large(p, ", scores of 30 times the usual size");
     forward_case_below(p, -0x1p127);
@@ -371,12 +391,14 @@ static void arguments(struct check* c) {
 // keys.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    const int64_t N = 128 + check_pick(c, 33, 61), ends[] = {0, 41, 41, N};
+    const int64_t N = 128 + 4 * check_pick(c, 9, 15), ends[] = {0, 41, 41, N};
     const struct index_mask mask = MASK(.causal = true, .window = 37, .documents = 3);
     struct problem p = sizes(c, &of_forward, N, N, mask);
-    p.later = 1u << ARRAYS;  // cu_seqlens is aligned to its elements alone
+    p.later = 1u << ARRAYS | 1u << ARRAY_LSE;  // these are aligned to their elements alone
     judge(p, ends, JUDGE_O);
-    judge(sizes(c, &of_backward, N, N, mask), ends, JUDGE_O);
+    p = sizes(c, &of_backward, N, N, mask);
+    p.later = 1u << ARRAYS | 1u << ARRAY_LSE;
+    judge(p, ends, JUDGE_O);
     // The first 128 queries see nothing, and no other: copies for nobody.
     judge(sizes(c, &of_forward, 128 + 24, 24, MASK(.causal = true)), NULL, JUDGE_O);
     judge(sizes(c, &of_backward, 128 + 24, 24, MASK(.causal = true)), NULL, JUDGE_O);

@@ -187,8 +187,9 @@ static void forward_unseen(struct check* c) {
     forward_no_keys(sizes(c, &of_forward, 1, 16, 0));
 }
 
+// The scale is no power of 2: who multiplies Q by it rounds.
 static void forward_logsumexp(struct check* c) {
-    struct problem p = sizes(c, &of_forward, check_pick(c, 2, 3), 32, BLOCK);
+    struct problem p = with_scale(sizes(c, &of_forward, check_pick(c, 2, 3), 32, BLOCK), 0.7);
     p.B = 2;
     forward_case(p, PACKED, "", JUDGE_LSE);
     forward_case_one_weighs(sizes(c, &of_forward, 1, 64, BLOCK));
@@ -364,7 +365,7 @@ static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
     forward_case(sizes(c, &of_forward, 2, N_q, N_k), PACKED, "", JUDGE_O);
-    N_k = BLOCK + check_pick(c, 73, 79), N_q = 16 + check_pick(c, 9, 15);
+    N_k = BLOCK + check_pick(c, 73, 79), N_q = 16 + 4 * check_pick(c, 2, 3);
     struct problem p = sizes(c, &of_backward, 2, N_q, N_k);
     p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
     backward_case(p);
@@ -435,6 +436,19 @@ static void forward_cheap(struct check* c) {
     check_loaded_once_of(c, "Q", 0);
 }
 
+// Backward with an empty mask: Q, O, dO twice, K and V are read once, for delta and by the blocks
+// that own their rows, and nothing goes with the product of both lengths.
+static void judge_empty_backward(struct check* c) {
+    struct problem p = sizes(c, &of_backward, 1, 4 * BLOCK, 2 * BLOCK);
+    begin(&p, "0");
+    needless(&p);
+    run(&p, JUDGE_O);
+    check_at_most(c, CAUSE_inactive_read, "times that all rows are read with an empty mask",
+                  (double)problem_traffic(&p)->global_load_bytes /
+                      (4.0 * (double)(p.d * (2 * p.N_q + p.N_k))),
+                  1.5);
+}
+
 // The same for the gradients, and for one column of four blocks. Reads with an empty mask, for
 // delta and the like, do not count.
 static void cheap(struct check* c) {
@@ -458,6 +472,7 @@ static void cheap(struct check* c) {
         check_loaded_once(c, column ? "dO" : "V");
     }
     judge_beside(c, &of_backward);
+    judge_empty_backward(c);
     for (int many_keys = 0; many_keys <= 1; many_keys++) {
         struct problem p = sizes(c, &of_backward, 1, many_keys ? 17 : 577, many_keys ? 577 : 17);
         backward_case(p);

@@ -59,6 +59,7 @@ static void declare_masks(struct problem* p) {
     check_int(c, "documents", p->index.documents);
     if (p->index.documents) {
         cu_seqlens = check_input(c, "cu_seqlens", I32, SHAPE(p->B, p->index.documents + 1));
+        if (cu_seqlens) check_begin_later(cu_seqlens, p->later >> ARRAYS & 1);
         for (int64_t e = 0; cu_seqlens && e < cu_seqlens->count; e++)
             cu_seqlens->value[e] = (double)((const int64_t*)p->own)[e];
     } else {
@@ -68,7 +69,9 @@ static void declare_masks(struct problem* p) {
     if (has_lists(p)) {
         const int64_t T_q = CEIL_DIV(p->N_q, LIST_BLOCK), T_k = CEIL_DIV(p->N_k, LIST_BLOCK);
         mask_declare(p);
-        needless(check_input(c, "lists", I32, SHAPE(p->B, p->H, T_q, 1 + T_k)));
+        struct tensor* lists = check_input(c, "lists", I32, SHAPE(p->B, p->H, T_q, 1 + T_k));
+        if (lists) check_begin_later(lists, p->later >> ARRAYS & 1);
+        needless(lists);
         needless(p->mask);
         if (p->mask) set_lists(p, p->own);
     } else {
@@ -164,6 +167,7 @@ static void groups(struct check* c) {
     judge_O(with_d(grouped(all_keys(c, 64, 128), check_pick(c, 4, 7), 1), 128));
     const int64_t H = check_pick(c, 5, 8);
     judge_O(grouped(all_keys(c, 64, 128), H, H));
+    judge_O(grouped(windowed(c, 16, 16, 7), 4, 2));  // of the kernels for masks
 }
 
 static void strides(struct check* c) {
@@ -212,6 +216,7 @@ static void windows(struct check* c) {
     judge_O(with_d(windowed(c, 256, 256 + more, W), 128));
     judge_O(windowed(c, 1, 299, W));
     judge_O(windowed(c, 64, 64, 2147483647));
+    judge_O(windowed(c, 16, 34, 1));  // a query sees its own key alone
     // With tiles of 192 rows: the last 64 rows do not see all of a block that the others do.
     judge_O(windowed(c, 200, 2048 + more, 1000 + more - check_pick(c, 2, 20)));
     judge_O(with_d(windowed(c, 70, 2048 + more, 400 + W), 128));
@@ -227,8 +232,8 @@ static void windows(struct check* c) {
     forward_case(p, ONE_BATCH, ", on a card of 16 multiprocessors", JUDGE_O);
 }
 
-// Empty documents and some of one key; more of them than a warp has rows. Batches differ, and in
-// one case a query's number is not its position.
+// Empty documents and some of one key; more of them than a warp has rows. Batches differ, all heads
+// of one have its documents, and in one case a query's number is not its position.
 static void documents(struct check* c) {
     const int64_t a = check_pick(c, 35, 60), b = check_pick(c, 70, 90), e = check_pick(c, 200, 230);
     const int64_t two[] = {0, a, a, a + 1, e, 320, 0, b, b + 1, b + 1, 270, 320};
@@ -242,9 +247,13 @@ static void documents(struct check* c) {
     const int64_t end[] = {0, 2048 + a};  // where tiles may be larger
     judge_O(with_documents(causal(c, 200, 2048 + a), 1, end));
     judge_O(with_d(with_documents(all_keys(c, 33, 2048 + a), 1, end), 128));
+    const int64_t of_heads[] = {0, 22, 40, 0, 9, 40};
+    judge_O(with_heads(with_documents(all_keys(c, 40, 40), 2, of_heads), 2, 2));
     check_watch(c, WATCH_CHECK);
     const int64_t short_ones[] = {0, a, 150, 150, 193};
-    judge_O(with_documents(causal(c, 150, 193), 4, short_ones));
+    struct problem late = causal(c, 150, 193);
+    late.later = 1u << ARRAYS;  // cu_seqlens is aligned to its elements alone
+    judge_O(with_documents(late, 4, short_ones));
 }
 
 static void judge_lists(struct problem p, const char* mask) {
@@ -269,16 +278,20 @@ static void lists(struct check* c) {
     // So many keys that tiles of other kernels have 192 rows, of two lists.
     judge_lists(all_keys(c, check_pick(c, 130, 140), 18 * LIST_BLOCK), "00010/10000");
     check_watch(c, WATCH_CHECK);
-    judge_lists(all_keys(c, 140, 640 - check_pick(c, 3, 60)), "01101/10010");
+    struct problem late = all_keys(c, 140, 640 - check_pick(c, 3, 60));
+    late.later = 1u << ARRAYS;  // lists are aligned to their elements alone
+    judge_lists(late, "01101/10010");
 }
 
 // LSE is -infinity where no key is seen; that of other rows is no matter of this item. Rows of no
 // document and of empty lists are in whole tiles and beside others.
 static void empty_rows(struct check* c) {
-    static const int64_t short_one[] = {0, 70, 150};
+    static const int64_t short_one[] = {0, 70, 150}, shorter[] = {0, 22, 90};
     forward_case(with_documents(all_keys(c, 400, 400), 2, short_one), PACKED, "",
                  JUDGE_O | JUDGE_LSE);
-    forward_case(with_documents(windowed(c, 400, 100, 30), 2, short_one), PACKED, "",
+    forward_case(with_documents(windowed(c, 400, 100, 30), 2, shorter), PACKED, "",
+                 JUDGE_O | JUDGE_LSE);
+    forward_case(with_documents(all_keys(c, 150, 100), 2, shorter), PACKED, "",
                  JUDGE_O | JUDGE_LSE);
     forward_case(with_lists(all_keys(c, 384, 256), "00/01/00"), PACKED, ", blocks 00/01/00",
                  JUDGE_O | JUDGE_LSE);
@@ -291,7 +304,7 @@ static void empty_rows(struct check* c) {
 }
 
 static void logsumexp(struct check* c) {
-    forward_case(with_heads(causal(c, 128, 128), 2, 2), PACKED, "", JUDGE_LSE);
+    forward_case(with_heads(with_scale(causal(c, 128, 128), 0.7), 2, 2), PACKED, "", JUDGE_LSE);
     forward_case(with_heads(all_keys(c, 64, 256), 1, 3), PACKED, "", JUDGE_LSE);
     forward_case_one_weighs(all_keys(c, 64, 128));
 }
@@ -301,6 +314,7 @@ static void logsumexp(struct check* c) {
 static void hard_scores(struct check* c) {
     struct problem p = all_keys(c, 64, 384);
     forward_case_large(p, ", scores of 30 times the usual size");
+    forward_case_two_levels(all_keys(c, 32, 128));
     forward_case_integers(p, ", scores around -20000", -128, 1024);
     forward_case_products_below(causal(c, 64, 256));
     forward_case_exact(all_keys(c, 64, 512));
@@ -317,6 +331,7 @@ static void growing_scores(struct check* c) {
     for (size_t n = 0; n < sizeof levels / sizeof levels[0]; n++)
         forward_case_jump(all_keys(c, 64, 384), levels[n], 1);
     forward_case_jump(all_keys(c, 64, 384), 60, 0x1p80);
+    forward_case_jump_of_second(all_keys(c, 16, 384), 200);
     forward_case_many_above(all_keys(c, 16, 128 + 70 * 128), 34.98, 0x1p80);
     // Scores of 40 or 200 more than in the block before, once and again. What is computed again has
     // to be of the same rows, heads and batch.
@@ -419,7 +434,10 @@ static void arguments(struct check* c) {
 // the shift" and in the costs.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    judge_O(causal(c, 128 + check_pick(c, 33, 63), 384 + check_pick(c, 33, 63)));
+    const int64_t N_q = 128 + 4 * check_pick(c, 9, 15);
+    struct problem p = causal(c, N_q, 384 + check_pick(c, 33, 63));
+    p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
+    judge_O(p);
     judge_O(with_d(all_keys(c, 65, 2048), 128));
 }
 

@@ -29,6 +29,7 @@ static void declare_more(struct problem* p) {
     check_int(c, "documents", p->index.documents);
     if (p->index.documents) {
         cu_seqlens = check_input(c, "cu_seqlens", I32, SHAPE(p->B, p->index.documents + 1));
+        if (cu_seqlens) check_begin_later(cu_seqlens, p->later >> ARRAYS & 1);
         for (int64_t e = 0; cu_seqlens && e < cu_seqlens->count; e++)
             cu_seqlens->value[e] = (double)own->cu_seqlens[e];
     } else {
@@ -169,10 +170,12 @@ static void windows(struct check* c) {
     backward_case(with_d(windowed(c, 256, 256 + more, 128 + W), 128));
     backward_case(with_d(windowed(c, 384, 384, 192 + W), 128));
     backward_case(windowed(c, 64, 64, 2147483647));
+    backward_case(windowed(c, 16, 34, 1));  // a query sees its own key alone
 }
 
-// Empty documents and some of one key; more of them than a warp has rows. Batches differ, and in
-// one case a query's number is not its position.
+// Empty documents and some of one key; more of them than a warp has rows. Batches differ, all heads
+// of one have its documents, also those that share keys, and in one case a query's number is not
+// its position.
 static void documents(struct check* c) {
     const int64_t a = check_pick(c, 35, 60), b = check_pick(c, 70, 90), e = check_pick(c, 200, 230);
     backward_case(
@@ -185,6 +188,11 @@ static void documents(struct check* c) {
                                                   81, 81, 130, 160)),
                          128));
     backward_case(with_documents(windowed(c, 384, 384, b), 2, DOCUMENTS(0, e, 384)));
+    struct problem of_heads =
+        with_documents(all_keys(c, 40, 40), 2, DOCUMENTS(0, 22, 40, 0, 9, 40));
+    of_heads = with_heads(of_heads, 2, 4);
+    of_heads.group = 2;
+    backward_case(with_scale(of_heads, -0.7));
 }
 
 static void unseen(struct check* c) {
@@ -292,11 +300,16 @@ static void arguments(struct check* c) {
 // add to the same sums, in any order and in their own.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    backward_case(causal(c, 512 + pick_ragged(c, 33, 63), 128 + pick_ragged(c, 33, 63)));
+    const int64_t N_q = 512 + 4 * check_pick(c, 9, 15);
+    struct problem p = causal(c, N_q, 128 + pick_ragged(c, 33, 63));
+    p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
+    backward_case(p);
     backward_case(same_bits(with_d(all_keys(c, 65 + 128, 130), 128)));
     backward_case(grouped(with_d(all_keys(c, 64, 16), 128), 3, 3));
     const struct own own = {1, (const int64_t[]){0, 41, 41, 150, 193}};
-    backward_case(with_documents(windowed(c, 150, 193, 60), 4, &own));
+    p = with_documents(windowed(c, 150, 193, 60), 4, &own);
+    p.later = 1u << ARRAYS;  // so is cu_seqlens
+    backward_case(p);
     // No block has anything to do, but what comes after has to wait for what came before.
     backward_case(with_documents(all_keys(c, 16, 16), 1, DOCUMENTS(0, 0)));
 }

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "27_low_precision/by_wgmma.h"
+#include "27_low_precision/levels.h"
 #include "27_low_precision/mistakes.h"
 #include "27_low_precision/step_cases.h"
 #include "attention/reach.h"
@@ -35,6 +36,7 @@ static struct low with_another_flag(struct low l) {
 static void scales_of_blocks(struct check* c) {
     low_case(of_blocks(all_keys(c, 128, 128), 6), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, 384, 384), 6), "", JUDGE_O);
+    low_case(of_blocks(causal(c, 256, 256), 6), "", JUDGE_O);
     low_case(of_blocks(with_another_flag(of_d(all_keys(c, 256, 256), 128)), 3),
              ", per_block = -65536", JUDGE_O);
     low_case(of_blocks(of_heads(all_keys(c, 256, 256), 2, 2, 1), 6), "", JUDGE_O);
@@ -181,75 +183,6 @@ static void logsumexp(struct check* c) {
     low_case(of_blocks(all_keys(c, 64, 256), 6), "", JUDGE_LSE);
 }
 
-// Rows of array a become level[n] in column 0 and 0 elsewhere, of key or query n.
-static void set_levels(struct low* l, enum which a, double (*level)(int64_t n)) {
-    const struct step s = step_of(l, a);
-    double* X = check_allocate(l->p.check, s.B * s.N * s.H * s.d, sizeof *X);
-    for (int64_t row = 0; row < s.B * s.N * s.H; row++) X[row * s.d] = level(row / s.H % s.N);
-    low_set(l, a, X);
-    free(X);
-}
-
-static double one(int64_t n) {
-    (void)n;
-    return 1;
-}
-// Where keys are walked from the last to the first, the largest score comes last, then first.
-static double growing(int64_t n) {
-    return 4.0 * (double)(3 - n / 128);
-}
-static double falling(int64_t n) {
-    return 4.0 * (double)(n / 128);
-}
-// One key has nearly all the weight.
-static double one_of_many(int64_t n) {
-    return n == 150 ? 16 : 0;
-}
-
-// One key has 2^10 times the weight of each other, and all others together have as much.
-static double long_tail(int64_t n) {
-    return n == 150 ? 7 : 0;
-}
-
-// All values are 1, and all keys but two have 1.115 2^-11 of the largest weight: above 32, such a
-// weight is at least 2^-6, and rounded by 2^-4 of itself at most. Below 16 it is 4.5 steps of 2^-9.
-static double two_of_many(int64_t n) {
-    return n == 5 || n == 4095 ? 7.51577 : 0;
-}
-// Not the block that comes first has one of the two, but the next one: weights outgrow m.
-static double two_of_fewer(int64_t n) {
-    return n == 5 || n == 1536 - 130 ? 7.51577 : 0;
-}
-static void faint_weights(struct low l, double (*level)(int64_t n)) {
-    const double faint = (double)(l.p.N_k - 2) * 1.115 * 0x1p-11;
-    l.p.scale = 1;
-    low_begin(&l, ", values 1; two keys have 2000 times the weight of each other");
-    set_levels(&l, ARRAY_Q, one);
-    set_levels(&l, ARRAY_K, level);
-    double* ones = check_allocate(l.p.check, l.p.array[ARRAY_V].tensor->count, sizeof *ones);
-    for (int64_t e = 0; e < l.p.array[ARRAY_V].tensor->count; e++) ones[e] = 1;
-    low_set(&l, ARRAY_V, ones);
-    free(ones);
-    check_run(l.p.check);
-    struct forward_budgets budgets = low_want(&l);
-    const double most = faint / (faint + 2) / 12;  // a 16th of their part, and a third more
-    budgets.O = (struct budget){most, most, most};
-    check_compare(l.p.check, l.p.array[ARRAY_O].tensor, budgets.O);
-}
-
-static void with_levels(struct low l, double factor, double (*level)(int64_t n), const char* what) {
-    l.p.scale = factor;
-    low_begin(&l, what);
-    set_levels(&l, ARRAY_Q, one);
-    set_levels(&l, ARRAY_K, level);
-    check_run(l.p.check);
-    low_judge(&l, JUDGE_O);
-}
-
-static double last_of_64(int64_t n) {
-    return n % 64 == 63 ? 8 : 0;
-}
-
 // The diagonal crosses tiles at their corner, and in their middle.
 static void masked(struct check* c) {
     low_case(of_blocks(causal(c, 384, 384), 0), "", JUDGE_O);
@@ -273,6 +206,8 @@ static void hard_scores(struct check* c) {
     with_levels(of_blocks(all_keys(c, 64, 512), 0), 30, growing, ", scores that grow by 120");
     with_levels(of_blocks(all_keys(c, 64, 512), 0), 1, falling, ", scores that fall");
     with_levels(of_blocks(all_keys(c, 64, 512), 0), 1, one_of_many, ", one key has all the weight");
+    with_levels(of_blocks(all_keys(c, 64, 384), 0), 1, few_of_many,
+                ", one key has 60 times the weight of each other");
     with_levels(of_blocks(all_keys(c, 64, 1024), 0), 1, long_tail,
                 ", a thousand keys weigh as much as one");
     faint_weights(of_blocks(all_keys(c, 16, 4096), 0), two_of_many);
@@ -345,8 +280,7 @@ static void again(struct check* c) {
     low_judge(&l, JUDGE_O);
 }
 
-// ---- arguments
-// -----------------------------------------------------------------------------------
+// ---- arguments ---------------------------------------------------------------------------------
 
 static void declare_attention(struct check* c, void* problem) {
     struct low* l = problem;
@@ -494,8 +428,10 @@ static void arguments(struct check* c) {
 // many keys, too.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    low_case(of_blocks(causal(c, 128 + check_pick(c, 33, 63), 640 + check_pick(c, 33, 63)), 0), "",
-             JUDGE_O);
+    struct low l =
+        of_blocks(causal(c, 128 + 4 * check_pick(c, 9, 15), 640 + check_pick(c, 33, 63)), 0);
+    l.p.later = 1u << ARRAYS | 1u << ARRAY_LSE;  // scales and LSE are aligned to their elements
+    low_case(l, ", scales and LSE begin 4 bytes later", JUDGE_O);
     low_case(of_blocks(of_d(all_keys(c, 65, 1100), 128), 0), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, check_pick(c, 129, 150), 2048), 0), "", JUDGE_O);
     low_case(of_d(causal(c, 65, 3072 + check_pick(c, 3, 60)), 128), "", JUDGE_O);
@@ -543,7 +479,8 @@ static void judge_step_traffic(struct check* c, struct step s) {
     check_at_most(c, CAUSE_too_much_read, "times that X is read",
                   (double)t->global_load_bytes / (2.0 * (double)q.X->count), s.per_block ? 1 : 2.1);
     check_at_most(c, CAUSE_too_much_written, "times that the bytes are stored",
-                  (double)t->global_store_bytes / (double)(q.to->count + 4 * q.scales->count),
+                  (double)(t->global_store_bytes + t->filled_bytes) /
+                      (double)(q.to->count + 4 * q.scales->count),
                   1.05);
 }
 

@@ -216,6 +216,7 @@ static void declare_outputs(struct low* l, struct strides stride) {
     p->array[ARRAY_O].stride = stride;
     p->array[ARRAY_LSE].tensor = check_output(c, "LSE", F32, SHAPE(p->B, p->H, p->N_q));
     p->array[ARRAY_LSE].stride = (struct strides){.b = p->H * p->N_q, .n = 1, .h = p->N_q};
+    if (p->later >> ARRAY_LSE & 1) check_begin_later(p->array[ARRAY_LSE].tensor, 1);
     l->tickets = check_in_place(c, "tickets", I32, SHAPE(TICKETS));
     for (int64_t e = 0; l->tickets && e < TICKETS; e++) l->tickets->untouched[e] = true;
     check_describe(c, p);
@@ -241,6 +242,7 @@ static void low_declare(struct low* l, struct strides stride) {
                                                : SHAPE(s.B, s.H, s.N, s.d));
         l->scales[a] = check_input(c, scales_names[a], F32,
                                    s.per_block ? SHAPE(s.B, s.H, blocks_of_rows(&s)) : SHAPE(1));
+        if (l->scales[a]) check_begin_later(l->scales[a], p->later >> ARRAYS & 1);
     }
     declare_outputs(l, stride);
 }

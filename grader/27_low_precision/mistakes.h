@@ -146,6 +146,7 @@ enum other_scale {
     OF_NEXT_BLOCK,
     OF_BLOCK_BEFORE,
     OF_TILE,  // of the block of the first row of a tile of 192
+    COUNTED,  // of a walk's first block those of the last block of all, and so on
     FIRST_OF_ALL,
     OTHERS
 };
@@ -185,7 +186,13 @@ static double* with_other_scales(const struct low* l, enum which a, enum other_s
         const int64_t row = e / s.d, n = row / s.H % s.N, h = row % s.H, b = row / (s.N * s.H);
         const int64_t head = b * s.H + h, T = blocks_of_rows(&s);
         const double own = l->scales[a]->value[l->per_block ? head * T + n / SCALE_BLOCK : 0];
-        const bool kept = n / SCALE_BLOCK == own_of;
+        const bool kept = how != COUNTED && n / SCALE_BLOCK == own_of;
+        if (how == COUNTED && own_of >= 0) {  // the last block that is seen
+            const int64_t back = T - 1 - (own_of - n / SCALE_BLOCK);
+            const int64_t block = back < 0 ? 0 : back < T ? back : T - 1;
+            value[e] = t->value[e] / own * l->scales[a]->value[l->per_block ? head * T + block : 0];
+            continue;
+        }
         value[e] = t->value[e] / own * (kept ? own : other_scale(l, a, head, n, how));
     }
     return value;
@@ -225,7 +232,7 @@ static void add_distance(const struct suspect* s, const struct problem* other, i
 static double distance_with(const struct suspect* s, unsigned set, enum other_scale how) {
     const struct low* l = s->problem;
     const struct problem* p = &l->p;
-    const bool by_tiles = p->causal && how == OF_NEXT_BLOCK;
+    const bool by_tiles = p->causal && (how == OF_NEXT_BLOCK || how == COUNTED);
     struct distance sum = {0, 0};
     for (int64_t tile = 0; tile < (by_tiles ? CEIL_DIV(p->N_q, WALK_Q) : 1); tile++) {
         const int64_t last_row = (tile + 1) * WALK_Q < p->N_q ? (tile + 1) * WALK_Q : p->N_q;
@@ -276,6 +283,7 @@ enum walk_flaw {
     P_TO_2,            // up to 2: with room of 2^3 above the largest weight so far
     M_WITHOUT_V,       // m is the maximum of scores alone
     P_TOO_LARGE,       // it is up to 2^10, and 448 stands for what is larger
+    P_CUT_OFF,         // m stays 2^3 above the first block's largest weight, whatever comes
     L_OF_PV,           // l sums P times the scale of V
     L_WITHOUT_FACTOR,  // l has not the factor that P has
     LSE_WITH_FACTOR,   // LSE has it
@@ -293,6 +301,7 @@ static const enum cause causes_of_walk[WALK_FLAWS] = {
     [P_TO_2] = CAUSE_low_precision,           [M_WITHOUT_V] = CAUSE_weight_factor,
     [P_TOO_LARGE] = CAUSE_saturation,         [L_OF_PV] = CAUSE_scale_of_block,
     [L_WITHOUT_FACTOR] = CAUSE_weight_factor, [LSE_WITH_FACTOR] = CAUSE_weight_factor,
+    [P_CUT_OFF] = CAUSE_saturation,
 };
 
 // Where the A of a product, of 16 rows and 32 keys, has the weight of its row and k from: sets the
@@ -351,6 +360,7 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
                 P[r][n] = sees ? score(p, b, h, i, key) / M_LN2 + log2(v) : -INFINITY;
                 m = fmax(m, P[r][n] - (flaw == M_WITHOUT_V ? log2(v) : 0));
             }
+            if (flaw == P_CUT_OFF) m = w->m[r] > -INFINITY ? w->m[r] : m + 3;
             const double alpha = m > -INFINITY ? exp2(w->m[r] - m) : 1;
             w->m[r] = m;
             for (int n = 0; n < keys; n++) {

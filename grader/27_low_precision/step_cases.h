@@ -145,6 +145,7 @@ static void step_transposed(struct check* c) {
     step_of_normal(c, with_flag_of(transposed(rows_of_X(1, 256, 1, 128)), 2), ", flags of 2");
     step_of_normal(c, transposed(rows_of_X(1, 128 + check_pick(c, 1, 15), 1, 64)), "");
     step_of_normal(c, transposed(rows_of_X(1, check_pick(c, 17, 31), 1, 128)), "");
+    step_of_normal(c, of_all(rotated(transposed(rows_of_X(1, 64, 2, 64)))), "");  // all at once
 }
 
 static void step_rotated(struct check* c) {
@@ -240,12 +241,18 @@ static void set_exact(struct step_case* q) {
 }
 
 // A block of zeros beside others; numbers so small that 448 of their sizes is none; some that are
-// not finite.
+// not finite; 175 / (196 / 448) is a half, but not 175 (1 / (196 / 448)).
 static void no_ordinary_numbers(struct check* c) {
     struct step_case q = begin_step(c, rows_of_X(1, 128, 1, 64), ", halves and subnormal numbers");
     declare_step(c, &q);
     fill_step(&q);
     set_exact(&q);
+    judge_step(&q);
+    q = begin_step(c, rows_of_X(1, 128, 1, 64), ", the largest 196, and 175 2^-n");
+    declare_step(c, &q);
+    fill_step(&q);
+    for (int64_t e = 0; e < q.X->count; e++) q.X->value[e] = ldexp(175, (int)check_pick(c, -9, 0));
+    q.X->value[check_pick(c, 0, q.X->count - 1)] = 196;
     judge_step(&q);
 
     q = begin_step(c, rows_of_X(1, 384, 1, 64), ", the second block all 0, the third tiny");

@@ -289,18 +289,43 @@ void forward_case_faint(struct problem p) {
     forward_run(&p, JUDGE_O);
 }
 
-void forward_case_jump(struct problem p, double level, double value) {
+// Neighbours differ, and two rows of a lane, 8 apart.
+static bool is_half(int64_t i) {
+    return (i + i / 8) % 2;
+}
+
+static bool is_second(int64_t i) {
+    return i % 16 == 12;
+}
+
+static void jump(struct problem p, double level, double value, const char* rows,
+                 bool (*has_key)(int64_t i)) {
     char what[128];
-    snprintf(what, sizeof what,
-             ", in half of the rows one key has 2^%g times the weight of another, values %g", level,
-             value);
+    snprintf(what, sizeof what, ", in %s one key has 2^%g times the weight of another, values %g",
+             rows, level, value);
     forward_begin(&p, PACKED, what);
     fill_with_levels(&p, one_above);
     for (int64_t b = 0; b < p.B; b++)
         for (int64_t h = 0; h < p.H; h += p.group)
             row_of(&p, ARRAY_K, b, h, KEY_ABOVE)[0] = level * log(2) / p.scale;
-    FOR_EACH_QUERY(&p, b, h, i) row_of(&p, ARRAY_Q, b, h, i)[0] = (double)((i + i / 8) % 2);
+    FOR_EACH_QUERY(&p, b, h, i) row_of(&p, ARRAY_Q, b, h, i)[0] = has_key(i);
     multiply(&p, ARRAY_V, value);
+    forward_run(&p, JUDGE_O);
+}
+
+void forward_case_jump(struct problem p, double level, double value) {
+    jump(p, level, value, "half of the rows", is_half);
+}
+
+void forward_case_jump_of_second(struct problem p, double level) {
+    jump(p, level, 1, "one row of 16, a lane's second,", is_second);
+}
+
+void forward_case_two_levels(struct problem p) {
+    forward_begin(&p, PACKED,
+                  ", all scores near 150 in half of the rows, and near 50 in the others");
+    set_column(&p, ARRAY_K, 0, 50 / p.scale);
+    FOR_EACH_QUERY(&p, b, h, i) row_of(&p, ARRAY_Q, b, h, i)[0] = is_half(i) ? 3 : 1;
     forward_run(&p, JUDGE_O);
 }
 

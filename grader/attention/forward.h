@@ -111,6 +111,12 @@ void forward_case_faint(struct problem p);
 // of 128 keys are walked forwards or backwards, it is not in the first one. Of neighbours, and of
 // two rows of a lane, 8 apart, it is one. N_k is 384 or more. V is normal numbers times `value`.
 void forward_case_jump(struct problem p, double level, double value);
+// The same of one row of 16 alone, the second one of its lane, and values of 1 times.
+void forward_case_jump_of_second(struct problem p, double level);
+
+// Rows have levels of their own: of neighbours, and of two rows of a lane, 8 apart, one has scores
+// that are 100 below those of the other.
+void forward_case_two_levels(struct problem p);
 
 // 16 keys behind the first tile have scores above all others, by a level in base 2 of their row's
 // own, from 112 to 127, and values of tens of thousands: who lets the running maximum lag behind

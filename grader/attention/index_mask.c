@@ -206,7 +206,7 @@ static int times_by_queries(const struct problem* p, int64_t b, int64_t i, int64
     bool is_whole = j / T_k >= first_whole && j / T_k < end_whole;
     if (flaw == HIGH_EDGE_UNMASKED) is_whole |= visited && j / T_k >= first_whole;
     if (flaw == LOW_EDGE_UNMASKED) is_whole |= visited && j / T_k < end_whole;
-    if (flaw == UNMASKED) is_whole = true;
+    if (flaw == UNMASKED || (flaw == SINK_TILE_UNMASKED && sink && !visited)) is_whole = true;
     int times = visited || sink;
     if (flaw == SINK_TILE_TWICE) times = visited + sink;
     if (flaw == SINK_TILE_LOST) times = visited && !sink;

@@ -58,6 +58,7 @@ enum index_flaw {
     HIGH_EDGE_UNMASKED,  // a tile that the last query sees up to its last key is seen whole
     SINK_TILE_TWICE,     // the first tile of a window counts twice if it has a sink
     SINK_TILE_LOST,
+    SINK_TILE_UNMASKED,  // a tile that is visited for its sinks alone is seen whole
     LAST_TILE_LOST,
     FIRST_TILE_LOST,
     END_ROUNDED_DOWN,  // of what is visited

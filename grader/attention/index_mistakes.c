@@ -82,6 +82,7 @@ static const struct {
     {RANGE_INVERTED, CAUSE_seen_hidden},
     {SINK_TILE_TWICE, CAUSE_tile_twice},
     {SINK_TILE_LOST, CAUSE_sinks},
+    {SINK_TILE_UNMASKED, CAUSE_part_unmasked},
     {LOW_EDGE_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
     {HIGH_EDGE_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
     {LONGEST_OF_KEYS_WHOLE, CAUSE_part_unmasked},
@@ -114,8 +115,8 @@ static bool is_possible(const struct problem* p, enum index_flaw flaw) {
     if (flaw == DOCUMENT_OF_INDEX && !m->documents) return false;
     if (flaw >= SINKS_IGNORED && flaw <= SINKS_FROM_ZERO && !(m->sinks && m->window)) return false;
     if (flaw == SINKS_OF_ALL && !m->documents) return false;
-    if ((flaw == SINK_TILE_TWICE || flaw == SINK_TILE_LOST) && !(m->sinks && m->window))
-        return false;
+    const bool of_sinks = flaw >= SINK_TILE_TWICE && flaw <= SINK_TILE_UNMASKED;
+    if (of_sinks && !(m->sinks && m->window)) return false;
     if (flaw >= PREFIX_IGNORED && flaw <= PREFIX_KEPT && !m->prefix) return false;
     if (flaw == PREFIX_KEPT && !m->window) return false;
     if (flaw >= DOCUMENTS_IGNORED && flaw <= DOCUMENTS_FEW && !m->documents) return false;
@@ -165,15 +166,22 @@ static bool has_other_pairs(const struct problem* right, const struct problem* m
     return false;
 }
 
-// Is row n of the output wrong in some head of batch b?
+// Is row n of the output wrong in this head of batch b?
+static bool is_row_of_head_wrong(const struct suspect* s, enum which a, int64_t b, int64_t h,
+                                 int64_t n) {
+    for (int64_t x = 0; x < width_of(s->problem, a); x++) {
+        const int64_t e = place_in(s->problem, a, b, h, n) + x;
+        const double got = s->tensor->got[e], want = s->tensor->want[e];
+        if (got != want && !(fabs(got - want) <= s->budget.max)) return true;
+    }
+    return false;
+}
+
+// In some head?
 static bool is_row_wrong(const struct suspect* s, enum which a, int64_t b, int64_t n) {
     const struct problem* p = s->problem;
     for (int64_t h = 0; h < p->H; h++)
-        for (int64_t x = 0; x < width_of(p, a); x++) {
-            const int64_t e = place_in(p, a, b, h, n) + x;
-            const double got = s->tensor->got[e], want = s->tensor->want[e];
-            if (got != want && !(fabs(got - want) <= s->budget.max)) return true;
-        }
+        if (is_row_of_head_wrong(s, a, b, h, n)) return true;
     return false;
 }
 
@@ -309,6 +317,19 @@ static bool is_of_later_batches(const struct suspect* s) {
     return alike;
 }
 
+// Is the first head of the first batch right, and another one wrong, which has the same documents?
+static bool is_of_later_heads(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    bool wrong = false;
+    enum which a = ARRAY_Q;
+    while (p->array[a].tensor != s->tensor) a++;
+    for (int64_t n = 0; p->index.documents && n < rows_of(p, a); n++) {
+        if (is_row_of_head_wrong(s, a, 0, 0, n)) return false;
+        for (int64_t h = 1; h < p->H && !wrong; h++) wrong = is_row_of_head_wrong(s, a, 0, h, n);
+    }
+    return wrong;
+}
+
 enum cause index_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct problem* p = problem_of_case(c);
     bool backward = p->contract->backward;
@@ -328,8 +349,10 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     enum cause cause = finite && p->index.used ? explain_pairs(&s, false) : CAUSE_NONE;
     if (cause) return cause;
     if (is_of_later_batches(&s)) return CAUSE_batch_ignored;
+    if (is_of_later_heads(&s)) return CAUSE_document_of_head;
     // with ordinary numbers it was right: these cases come last
     if (p->index.softcap > 0 && p->scale == 0) return CAUSE_softcap;
     if (p->index.softcap > 100) return CAUSE_low_precision;
+    if (p->index.softcap > 0 && t == p->array[ARRAY_LSE].tensor) return CAUSE_softcap;
     return backward ? backward_explain_products(c, t, budget) : fragment_explain(c, t, budget);
 }

@@ -194,6 +194,8 @@
           "too, and a window hides them")                                                          \
     CAUSE(document, "a query sees keys of its own document alone: look up each row's, not the "    \
                     "tile's; documents may be empty")                                              \
+    CAUSE(document_of_head, "documents are a batch's: cu_seqlens has a row for each batch, which " \
+                            "all its heads share")                                                 \
     CAUSE(tile_bounds,                                                                             \
           "the tiles of one row are taken for those of all rows of a block: they begin where the " \
           "first row begins, and end where the last one ends")                                     \
