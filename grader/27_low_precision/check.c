@@ -484,9 +484,9 @@ static void judge_step_traffic(struct check* c, struct step s) {
                   1.05);
 }
 
-// Every tile of queries reads all keys and values that it sees, a byte each: in tiles of 192 queries
-// and 128 keys 0.75 of what it would read without a mask; 1 if none is left out. Tiles have 64
-// queries or more.
+// Every tile of queries reads all keys and values that it sees, a byte each: in tiles of 192
+// queries and 128 keys 0.75 of what it would read without a mask; 1 if none is left out. Tiles have
+// 64 queries or more.
 static void read_once_per_tile(struct check* c) {
     enum { N = 256, TILE = 64 };
     const double of_a_key = 2.0 * (double)low_contract.d, of_Q = N * (double)low_contract.d;

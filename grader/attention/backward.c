@@ -1,5 +1,4 @@
-// backward.c: the gradients of attention. For every batch and query head, with the key head that it
-// uses:
+// backward.c: the gradients of attention, for every batch and query head with its key head:
 //
 //     S  = scale Q K^T        P_ij = exp(S_ij - LSE_i)  if query i sees key j, else 0
 //     dP = dO V^T             delta_i = sum_x dO_ix O_ix        dS = P * (dP - delta)

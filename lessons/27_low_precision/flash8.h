@@ -58,8 +58,8 @@ __device__ __forceinline__ int keys_seen(const struct flash& p, unsigned i) {
     return p.causal ? min(q + 1, p.N_k) : p.N_k;
 }
 
-// The walk of a tile of queries whose row0 is set. If they see no key, it is a block behind the last
-// key: TMA brings zeros and loads nothing, and a mask hides them.
+// The walk of a tile of queries whose row0 is set. If they see no key, it is a block behind the
+// last key: TMA brings zeros and loads nothing, and a mask hides them.
 template <class T>
 __device__ __forceinline__ void find_walk(const struct flash& p, struct place& place) {
     int seen = keys_seen(p, place.row0 + T::BLOCK_Q - 1);
