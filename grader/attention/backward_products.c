@@ -245,9 +245,9 @@ enum cause backward_explain_products(struct check* c, const struct tensor* t,
                                               backward_mistakes_in_mask,
                                               in_operands,
                                               in_lanes,
-                                              in_mask_of_lanes,
                                               in_arrays,
-                                              in_diagonal};
+                                              in_diagonal,
+                                              in_mask_of_lanes};
     const struct suspect s = backward_suspect(c, t, budget);
     enum cause cause = CAUSE_NONE;
     if (are_small_weights_lost(&s)) return CAUSE_small_weights;

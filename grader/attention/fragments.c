@@ -190,7 +190,7 @@ static bool rows_of_walk(const struct problem* p, const void* how, int64_t b, in
 }
 
 static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t block_k,
-                               bool backwards) {
+                               bool backwards, bool to_end) {
     static const enum cause causes[FLAWS] = {
         [MAX_OF_OTHERS] = CAUSE_merge_lost,  [SUM_OF_OTHERS] = CAUSE_merge_lost,
         [P_MATRICES] = CAUSE_fragment_order, [P_PAIRS] = CAUSE_fragment_order,
@@ -201,8 +201,8 @@ static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t
         [BASE_ZERO] = CAUSE_base_zero,       [MASKED_TO_END] = CAUSE_fragment_order,
     };
     // Only there does it matter which tiles a block leaves out.
-    int first = block_q == 64 ? 0 : UNGUARDED;
-    for (int flaw = first; flaw < FLAWS; flaw++) {
+    const int first = to_end ? MASKED_TO_END : block_q == 64 ? 0 : UNGUARDED;
+    for (int flaw = first; flaw < (to_end ? FLAWS : MASKED_TO_END); flaw++) {
         const bool other = flaw == MAX_OF_OTHERS || flaw == SUM_OF_OTHERS;
         const int from = flaw == MASKED ? 1 : flaw == MASKED_TO_END ? OF_FIRST_8 : OWN_PAIR;
         const int end = flaw == MASKED ? OF_FIRST_8 : flaw == MASKED_TO_END ? WAYS_TO_ASK : 1;
@@ -295,6 +295,15 @@ static bool is_LSE_large(const struct suspect* s, double tolerance) {
     return false;
 }
 
+static enum cause explain_walks(const struct suspect* s, bool to_end) {
+    enum cause cause = CAUSE_NONE;
+    for (int64_t block_k = 128; block_k >= 16 && !cause; block_k /= 2)
+        for (int backwards = 1; backwards >= 0 && !cause; backwards--)
+            for (int64_t block_q = 128; block_q >= 32 && !cause; block_q /= 2)
+                cause = explain_walk(s, block_q, block_k, backwards, to_end);
+    return cause;
+}
+
 enum cause fragment_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
     const bool small = is_too_small(&s), of_others = small && is_LSE_large(&s, 1e-3);
@@ -317,10 +326,9 @@ enum cause fragment_explain(struct check* c, const struct tensor* t, struct budg
         if (!cause && problem_of_case(c)->nan_gaps) cause = explain_forward_places(&s);
         return cause ? cause : CAUSE_uninitialised;
     }
-    for (int64_t block_k = 128; block_k >= 16 && !cause; block_k /= 2)
-        for (int backwards = 1; backwards >= 0 && !cause; backwards--)
-            for (int64_t block_q = 128; block_q >= 32 && !cause; block_q /= 2)
-                cause = explain_walk(&s, block_q, block_k, backwards);
+    if (!cause) cause = explain_walks(&s, false);
     if (!cause) cause = forward_explain(c, t, budget);
+    // A diagonal that is not masked looks alike.
+    if (!cause) cause = explain_walks(&s, true);
     return !cause && are_few_sums_large(&s) ? CAUSE_no_rescale : cause;
 }
