@@ -95,7 +95,7 @@ static void rotate(double* x, int rows) {
     float row[D];
     for (int n = 0; n < rows; n++) {
         for (int i = 0; i < D; i++) row[i] = (float)x[n * D + i];
-        hadamard(row, D, 8, 0.0883883461f);
+        hadamard(row, D, 8, false, 0.0883883461f);
         for (int i = 0; i < D; i++) x[n * D + i] = row[i];
     }
 }
