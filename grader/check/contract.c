@@ -40,6 +40,7 @@ enum cause contract_cause(const char* kind) {
     if (strcmp(kind, "assert") == 0) return CAUSE_assertion;
     if (strcmp(kind, "read_only") == 0) return CAUSE_input_changed;
     if (strcmp(kind, FINDING_COPIED) == 0) return CAUSE_uninitialised;
+    if (strcmp(kind, FINDING_STORED) == 0) return CAUSE_out_of_bounds;
     enum cause cause = cause_from_id(kind);
     return cause ? cause : CAUSE_cuda_error;
 }
@@ -57,27 +58,15 @@ static _Noreturn void fail_guards(struct check* c, const char* text) {
                found.cause == CAUSE_out_of_bounds ? found.text : text);
 }
 
-// Is the finding about another place than the one where the run ended? Its text says "... at
-// x.cu:58 of ...".
-static bool is_elsewhere(const struct finding* found, const char* text) {
-    const char *from = strstr(found->text, " at "), *end = from ? strstr(from, " of ") : NULL;
-    char place[128];
-    if (!end || end > from + strcspn(from, "\n")) return false;
-    snprintf(place, sizeof place, "%.*s ", (int)(end - from - 4), from + 4);
-    return !strstr(text, place);
-}
-
 // What such a number was made of may have been spoiled before: by another thread, by a store behind
 // an array, or because nobody has written it. Only the instrumented build can tell.
 static _Noreturn void fail_number(struct check* c, const char* text) {
     struct finding found;
     trial_find(c, &found);
-    const char* store = strstr(found.text, "out_of_bounds: write at ");
-    const bool is_store = store && store < found.text + strcspn(found.text, "\n");
-    const bool is_taken =
-        found.cause == CAUSE_uninitialised || (found.cause == CAUSE_out_of_bounds && is_store);
+    const bool is_taken = found.cause == CAUSE_uninitialised || found.stored;
+    const bool is_elsewhere = found.line && found.line != c->answer.line;
     const bool is_spoiled = found.cause == CAUSE_race || found.cause == CAUSE_race_of_writes ||
-                            (is_taken && !found.note && is_elsewhere(&found, text));
+                            (is_taken && !found.note && is_elsewhere);
     check_fail(c, is_spoiled ? found.cause : contract_cause(c->answer.kind), "%s",
                is_spoiled ? found.text : text);
 }

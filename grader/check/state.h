@@ -159,8 +159,9 @@ void record_append(struct result_item* record, const char* format, ...)
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found);
 
-// A word of cudev_on_finding(): uninitialised, read by a copy to the host.
+// Words of cudev_on_finding(): uninitialised, read by a copy to the host; a store out of bounds.
 #define FINDING_COPIED "uninitialised_copy"
+#define FINDING_STORED "out_of_bounds_store"
 
 // What the instrumented build found: the cause that the first finding names, and the text of the
 // first ones; CAUSE_NONE and "" if nothing.
@@ -168,6 +169,7 @@ struct finding {
     enum cause cause;
     bool note;    // nothing was found; this may explain NaN, and a result may be right all the same
     bool copied;  // uninitialised: the copy to the host read it, no kernel
+    bool stored;  // out_of_bounds: by a store
     unsigned line;  // of the submission; 0: none is known
     bool unset;     // an output holds what local variables without a value hold: diagnose_unset()
     char text[sizeof((struct arena_answer*)NULL)->finding_text];

@@ -203,6 +203,7 @@ static void take_finding(const struct arena_answer* answer, struct finding* foun
     found->cause = contract_cause(kind);
     found->line = found->note ? answer->note_line : answer->finding_line;
     found->copied = strcmp(kind, FINDING_COPIED) == 0;
+    found->stored = strcmp(kind, FINDING_STORED) == 0;
     snprintf(found->text, sizeof found->text, "%s",
              found->note ? answer->note_text : answer->finding_text);
 }

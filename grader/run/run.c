@@ -79,10 +79,11 @@ void cudev_on_refusal(const char* refused, const char* line) {
 
 // What the CPU device calls when it has diagnosed something (grader/cpu/README.md): the kind and
 // the whole report travel to the grader beside the results.
-void cudev_on_error(const char* kind, const char* text) {
+void cudev_on_error(const char* kind, unsigned line, const char* text) {
     if (!answer) return;
     vault_open();
     snprintf(answer->kind, sizeof answer->kind, "%s", kind);
+    answer->line = line;
     snprintf(answer->text, sizeof answer->text, "%s", text);
 }
 

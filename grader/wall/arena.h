@@ -195,6 +195,7 @@ struct arena_answer {
     char refused_text
         [2048];       // of the calls and launches that it refused, a line each, each line once
     char kind[32];    // a diagnosis of the device: "barrier_divergence", ...
+    uint32_t line;    // its line in the submission; 0: none is known
     char text[4096];  // its text
 };
 

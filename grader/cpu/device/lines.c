@@ -131,6 +131,12 @@ const char* cudev_shown_file(const char* path) {
     return strncmp(path, "./", 2) == 0 ? path + 2 : path;
 }
 
+unsigned cudev_line_in_cu(const char* file, int line) {
+    const char* shown = cudev_shown_file(file);
+    const size_t length = strlen(shown);
+    return length > 3 && strcmp(shown + length - 3, ".cu") == 0 ? (unsigned)line : 0;
+}
+
 bool cudev_program_line(struct source_line* line) {
     void* frames[MAX_FRAMES];
     struct source_line found[MAX_FRAMES];

@@ -27,5 +27,7 @@ bool cudev_program_line(struct source_line* line);
 // The name under which the source was compiled, if it is known: the debug information puts the
 // folder of the compilation in front.
 const char* cudev_shown_file(const char* path);
+// The line if it is one of a .cu file: headers are not the student's. Else 0.
+unsigned cudev_line_in_cu(const char* file, int line);
 
 #endif

@@ -12,6 +12,7 @@
 static char text[16384];
 static size_t used;
 static const char* report_kind;
+static unsigned report_line;  // of the first frame in a .cu file; 0: none is known
 
 static void append(const char* format, va_list args) {
     int n = vsnprintf(text + used, sizeof text - used, format, args);
@@ -77,7 +78,7 @@ void cudev_report_end(int exit_code) {
         if (n <= 0) break;
         done += (size_t)n;
     }
-    if (cudev_on_error) cudev_on_error(report_kind, text);
+    if (cudev_on_error) cudev_on_error(report_kind, report_line, text);
     _exit(exit_code);
 }
 
@@ -86,6 +87,7 @@ void cudev_report_frames(void* const* frames, int count) {
     int n = cudev_lines(frames, count, lines, 64), shown = 0;
     for (int i = 0; i < n && shown < 6; i++) {
         if (cudev_is_ours(&lines[i])) continue;
+        if (!report_line) report_line = cudev_line_in_cu(lines[i].file, lines[i].line);
         cudev_report_add("    %s %s:%d in %s\n", shown++ ? "called at" : "at",
                          cudev_shown_file(lines[i].file), lines[i].line, lines[i].function);
     }

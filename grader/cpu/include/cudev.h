@@ -13,10 +13,10 @@ extern "C" {
 // kind: one of "barrier_divergence", "exited_threads", "bad_mask", "deadlock", "endless_loop",
 // "bad_address", "divided_by_zero", "host_access", "host_pointer", "stack_overflow",
 // "out_of_bounds", "assert", "shared_memory", "misaligned", "diverged_warp", "bad_barrier",
-// "unsupported". text: the whole report, also printed to stderr. Both strings are valid only during
-// the call. The function may run in a signal handler and on a small stack: it should write the text
+// "unsupported". line: the first of its lines in a .cu file, or 0. text: the whole report, also
+// printed to stderr. Both strings are valid only during the call. The function may run in a signal handler and on a small stack: it should write the text
 // somewhere and return.
-void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
+void cudev_on_error(const char* kind, unsigned line, const char* text) __attribute__((weak));
 
 // A program may define this function. It is called once for each finding of an instrumented program
 // that runs with CUDEV_WATCH=check; the program goes on. kind: one of "race", "race_of_writes" (two
@@ -24,7 +24,8 @@ void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 // "host_pointer", "freed", "read_only", "wrapped_index", "async_order" (between threads, TMA and
 // wgmma), "swizzle" (TMA and wgmma use different ones; the text calls it async_order),
 // "copy_on_its_way" (cp.async, for which nobody waits; the text calls it a race),
-// "uninitialised_copy" (cudaMemcpy read it; the text calls it uninitialised). line: the first of
+// "uninitialised_copy" (cudaMemcpy read it; the text calls it uninitialised), "out_of_bounds_store"
+// (the text calls it out_of_bounds). line: the first of
 // its lines in a .cu file, or 0. text: the whole finding, also printed to stderr; its first line
 // names the kind and the source lines. Both strings are valid only during the call.
 void cudev_on_finding(const char* kind, unsigned line, const char* text) __attribute__((weak));

@@ -7,7 +7,7 @@
 #include "cudev.h"
 #include "ptx.h"
 
-extern "C" void cudev_on_error(const char* kind, const char* text) {
+extern "C" void cudev_on_error(const char* kind, unsigned, const char* text) {
     fprintf(stderr, "hook: %s, %s\n", kind,
             strncmp(text, "==CPU device== ERROR: ", 22) == 0 ? "ok" : "?");
 }

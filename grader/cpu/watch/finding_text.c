@@ -28,11 +28,16 @@ static bool read_by_host(const struct finding* f) {
 
 const char cudev_other_swizzle[] = "with another swizzle";
 
+static bool is_store_outside(const struct finding* f) {
+    return f->kind == FOUND_OUT_OF_BOUNDS && is_write(f->access);
+}
+
 const char* cudev_finding_cause(const struct finding* f) {
     return cudev_race_of_writes(f)         ? "race_of_writes"
            : f->why == cudev_other_swizzle ? "swizzle"
            : f->left                       ? "copy_on_its_way"
            : read_by_host(f)               ? "uninitialised_copy"
+           : is_store_outside(f)           ? "out_of_bounds_store"
                                            : cudev_finding_kind(f);
 }
 

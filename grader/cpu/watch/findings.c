@@ -84,13 +84,6 @@ static bool write_text(const char* text, size_t length) {
     return write(STDERR_FILENO, text, length) >= 0;
 }
 
-// The line if it is one of a .cu file: headers are not the student's. Else 0.
-static unsigned line_in_cu(const char* file, int line) {
-    const char* shown = cudev_shown_file(file);
-    const size_t length = strlen(shown);
-    return length > 3 && strcmp(shown + length - 3, ".cu") == 0 ? (unsigned)line : 0;
-}
-
 // A note of the block that w runs, unless there was one: what is undefined, where, and by whom.
 static void note(struct worker* w, const char* kind, const struct place* place, const char* what,
                  const char* whom, const char* next) {
@@ -110,7 +103,7 @@ static void note(struct worker* w, const char* kind, const struct place* place, 
         (unsigned)(w->block / grid[0] / grid[1]), site->name, site->file, site->line, next);
     size_t length = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
     if (write_text(text, length) && cudev_on_note)
-        cudev_on_note(kind, line_in_cu(place->file, place->line), text);
+        cudev_on_note(kind, cudev_line_in_cu(place->file, place->line), text);
 }
 
 void cudev_findings_note(struct worker* w, unsigned thread, unsigned lane) {
@@ -145,7 +138,8 @@ static void print(const struct located_finding* r) {
     if (!write_text(text, length)) return;
     if (cudev_any_found) cudev_any_found();
     const struct source_line *a = cudev_first_line(r), *b = cudev_second_line(r);
-    const unsigned first = line_in_cu(a->file, a->line), second = line_in_cu(b->file, b->line);
+    const unsigned first = cudev_line_in_cu(a->file, a->line),
+                   second = cudev_line_in_cu(b->file, b->line);
     if (cudev_on_finding) cudev_on_finding(cudev_finding_cause(r->f), first ? first : second, text);
 }
 
