@@ -517,6 +517,10 @@ void judge_conflicts(struct check* c, double most) {
     double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
     check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to bank conflicts for each useful one",
                   all > lost ? lost / fmin(all - lost, most) : 0, 0.1);
+    // Lanes that go one after another meet no conflict, and are no faster.
+    check_at_most(c, CAUSE_idle_lanes,
+                  "wavefronts of shared memory, for each that whole warps need",
+                  (all - lost) / most, 1.5);
 }
 
 void judge_masked_reads(struct check* c, int64_t N, double masked, double more, double limit) {

@@ -231,7 +231,8 @@ const struct arena_traffic* problem_traffic(const struct problem* p);
 
 // After a case with WATCH_PROFILE that was judged: fails if for ten useful wavefronts more than one
 // is lost to bank conflicts. More than `most` do not count as useful: loads that nobody needs could
-// hide the conflicts of others.
+// hide the conflicts of others. Half as many again are too many: lanes that go one after another
+// could avoid them.
 void judge_conflicts(struct check* c, double most);
 
 // What a causal mask hides is not to be read. A case of N queries and N keys read `masked` bytes
