@@ -14,8 +14,8 @@ extern "C" {
 // "bad_address", "divided_by_zero", "host_access", "host_pointer", "stack_overflow",
 // "out_of_bounds", "assert", "shared_memory", "misaligned", "diverged_warp", "bad_barrier",
 // "unsupported". line: the first of its lines in a .cu file, or 0. text: the whole report, also
-// printed to stderr. Both strings are valid only during the call. The function may run in a signal handler and on a small stack: it should write the text
-// somewhere and return.
+// printed to stderr. Both strings are valid only during the call. The function may run in a signal
+// handler and on a small stack: it should write the text somewhere and return.
 void cudev_on_error(const char* kind, unsigned line, const char* text) __attribute__((weak));
 
 // A program may define this function. It is called once for each finding of an instrumented program
