@@ -36,7 +36,7 @@ static struct low with_another_flag(struct low l) {
 static void scales_of_blocks(struct check* c) {
     low_case(of_blocks(all_keys(c, 128, 128), 6), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, 384, 384), 6), "", JUDGE_O);
-    low_case(of_blocks(causal(c, 256, 256), 6), "", JUDGE_O);
+    low_case(of_blocks(causal(c, 384, 384), 6), "", JUDGE_O);
     low_case(of_blocks(with_another_flag(of_d(all_keys(c, 256, 256), 128)), 3),
              ", per_block = -65536", JUDGE_O);
     low_case(of_blocks(of_heads(all_keys(c, 256, 256), 2, 2, 1), 6), "", JUDGE_O);
