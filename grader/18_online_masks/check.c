@@ -161,9 +161,6 @@ static void judge_softcap(struct check* c, const struct contract* of) {
     judge(sizes(c, of, 96, 96, MASK(.causal = true, .softcap = cap)), NULL, JUDGE_O);
     struct problem p = sizes(c, of, 64, 64, MASK(.softcap = cap));
     judge(with_scale(p, of->backward ? -2 : 2), NULL, JUDGE_O);
-    // However small: what a backward pass does with it shows if scores are as small.
-    p = sizes(c, of, 32, 32, MASK(.softcap = 0x1p-30));
-    judge(with_scale(p, of->backward ? 0x1p-30 : 1), NULL, JUDGE_O);
     p = sizes(c, of, 16, 16, MASK(.softcap = -0.0));
     problem_begin(&p, PACKED, ", softcap = -0, which is 0: none");
     fill(&p, NULL);
@@ -179,6 +176,9 @@ static void judge_softcap(struct check* c, const struct contract* of) {
         backward_case_large_scores(p);
     else
         forward_case_large(p, ", scores of 30 times the usual size");
+    // However small: what a backward pass does with it shows if scores are as small.
+    p = sizes(c, of, 32, 32, MASK(.softcap = 0x1p-30));
+    judge(with_scale(p, of->backward ? 0x1p-30 : 1), NULL, JUDGE_O);
 }
 
 // More queries than keys; and rows behind the last document, which a window and its sinks reach.
