@@ -296,7 +296,7 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
                              : all_keys,
                scale, layout == SHARED ? shared : layout_names[layout], gaps, later, what);
     if (p->card) check_pose_as(p->check, p->card);
-    if (p->first_card) check_begin_on(p->check, *p->first_card ? p->first_card : NULL);
+    if (p->first_card) check_begin_on(p->check, p->first_card);
 }
 
 void problem_begin(struct problem* p, enum layout layout, const char* what) {
@@ -534,11 +534,10 @@ void problem_on_two_devices(struct problem p, const char* first, int status,
                             void (*fill)(struct problem* p), void (*judge)(struct problem* p)) {
     enum { CALLS = 2, ROWS = 64, FEW = 16 };  // whole tiles; some rows
     char what[80];
-    snprintf(what, sizeof what, ", twice, the first call on another GPU%s%s", first ? ", as " : "",
-             first ? first : " of the same kind");
-    p.first_card = first ? first : "";
+    snprintf(what, sizeof what, ", twice, the first call on another GPU, as %s", first);
+    p.first_card = first;
     // A block of an rtx5090 has as much shared memory as one of the grade's card.
-    p.N_q = p.N_k = first && strcmp(first, "rtx5090") != 0 ? ROWS : FEW;
+    p.N_q = p.N_k = strcmp(first, "rtx5090") != 0 ? ROWS : FEW;
     problem_name(&p, PACKED, what);
     check_rounds(p.check, CALLS);
     problem_declare(&p, PACKED);

@@ -61,7 +61,7 @@ struct problem {
     int64_t flag;                // what asks for that: any number but 0
     bool rounded_once;           // gradients must be as exact as what is rounded once
     const char* card;            // the case poses as this one: check_pose_as(); NULL: the grade's
-    const char* first_card;      // of two calls, the first is on this one; "": on one alike
+    const char* first_card;      // of two calls, the first is on this one
     bool nan_gaps;               // NaN stands between the rows of inputs, not random numbers
     struct tensor* mask;         // (B, H, T_q, T_k) bytes, of blocks of S; NULL: all blocks count
     struct index_mask index;     // of indices, with a `causal` of its own; all zero: none
@@ -169,10 +169,10 @@ void problem_call_first(struct problem* first, const struct problem* p, int roun
 void problem_uneven(struct problem p, void (*fill)(struct problem* p));
 void problem_uneven_each(struct problem p, void (*fill)(struct problem* p));
 
-// Two calls whose current devices differ: the first is one like `first` (CARD=; NULL: of the same
-// kind), and `status` is what the launcher returns there; the second is the card that is graded on.
-// Nothing that was asked of the one, or set for it, may be kept for the other. fill() sets the
-// inputs of a call, judge() compares what it stored.
+// Two calls whose current devices differ: the first is one like `first` (CARD=), and `status` is
+// what the launcher returns there; the second is the card that is graded on. Nothing that was asked
+// of the one, or set for it, may be kept for the other. fill() sets the inputs of a call, judge()
+// compares what it stored.
 void problem_on_two_devices(struct problem p, const char* first, int status,
                             void (*fill)(struct problem* p), void (*judge)(struct problem* p));
 

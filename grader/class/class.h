@@ -84,6 +84,7 @@ struct cell {
     bool late;            // the platform says so
     int64_t time;         // of the hand-in, seconds since 1970; 0 if nothing says it
     bool marked;          // the platform marks who is late, and gives no times
+    bool again;           // `why` says that it was handed in more than once
     bool before;          // the cell had points before this run:
     double points_before;
     struct cell_points {

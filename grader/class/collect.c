@@ -249,10 +249,12 @@ static void say_other(struct cell* c, const struct cell* now, const struct handi
         add_text(c->why, WHY_SIZE,
                  "%s%.100s%s has it, and does not count: the latest counts as a whole", and,
                  h->name, when);
-    else if (now->state == CELL_TAKEN && !strstr(c->why, "handed in more than once"))
+    else if (now->state == CELL_TAKEN && !c->again) {
         add_text(c->why, WHY_SIZE, "%shanded in more than once; %s: %.100s", and,
                  sure ? "the latest counts" : "no time says which is the latest, this counts",
                  counting->name);
+        c->again = true;
+    }
 }
 
 // Makes the row's cell what the hand-in has of the lesson, if that is more than nothing.
