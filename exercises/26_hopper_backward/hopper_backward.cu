@@ -59,6 +59,7 @@ template <int head_dim, int block_q, bool same_bits, bool window> struct backwar
         PANELS = head_dim / PANEL,
         STAGE = PANELS * BLOCK_Q * 128 / 16,            // from stage to stage, for descriptors
         BUFFER = BLOCK_K / PANEL * BLOCK_Q * 128 / 16,  // from buffer to buffer of dS
+        LATE = block_q == ROWS,                         // dQ is handed over at the end of a round
         SAME_BITS = same_bits,
         WINDOW = window,
     };
@@ -90,7 +91,8 @@ template <class T> struct state {
     unsigned K, V, Q, dO, Q_rows, dO_rows;  // descriptors; Q^T and Q, dO^T and dO
     unsigned dS, K_rows;                    // for dQ
     unsigned round, buffer;                 // rounds so far; the buffer of dS for this one
-    int w, thread, turn;                    // which consumer; of the 128; round % 2
+    int w, thread;                          // which consumer; of the 128
+    int own_dS, other_dS;                   // barriers: DS_READY of this round, of the one before
 };
 
 // S^T = K Q^T or dP^T = V dO^T: 64 rows of A, the columns are the tile's queries.  (README eq. 3)
@@ -188,6 +190,13 @@ __device__ __forceinline__ void store_dQ(const struct state<T>& s, struct block_
         *(float4*)&smem.dQ[s.w][i * WARPGROUP + s.thread * 4] = *(const float4*)&dQ[i];
 }
 
+// ... which TMA may read from here on. The fence waits for all stores, in busy shared memory: at the
+// end of a round they have arrived. With d = 64 that costs registers, and it comes earlier.
+template <class T> __device__ __forceinline__ void hand_over_dQ(const struct state<T>& s) {
+    fence_proxy_async();                       // this thread's dQ comes before what TMA reads
+    named_arrive(DQ_READY + s.w, WITH_ADDER);  // ... which the adder asks: all 128 threads'
+}
+
 // Tiles are walked in this order: i-th, for i from place.first on. With SAME_BITS a head's last
 // tile is the first: under a causal mask all blocks see it, and soon follow each other.
 template <class T>
@@ -225,7 +234,7 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     s.tile = next_tile<T>(s.tile, s.place, p);
     s.buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;
     // your code goes here (about 55 lines): dV, dS, dK and the last round's dQ; the next S, P and dP
-    s.turn ^= 1, s.round++;
+    s.own_dS ^= 1, s.other_dS ^= 1, s.round++;
 }
 
 // dQ of the last round, which no other round multiplies.
@@ -235,13 +244,12 @@ __device__ __forceinline__ void last_dQ(struct state<T>& s, struct block_smem<T>
     const unsigned old = s.buffer == 0 ? BUFFERS - 1 : s.buffer - 1;
     float dQ[PANEL / 2];
     // As in round_of(): the other's dS is there.
-    named_sync(DS_READY + 2 * (1 - s.w) + (s.turn ^ 1), BOTH);
+    named_sync(s.other_dS, BOTH);
     issue_dQ<T>(dQ, s.dS + old * T::BUFFER, s.K_rows);
     wgmma_wait<0>();
     wgmma_hold<PANEL / 2>(dQ);
     store_dQ<T>(s, smem, dQ);
-    fence_proxy_async();                       // this thread's dQ comes before what TMA reads
-    named_arrive(DQ_READY + s.w, WITH_ADDER);  // ... all 128 threads'
+    hand_over_dQ<T>(s);
 }
 
 // P and dP - delta of the first tile. Consumer 1 begins when consumer 0 has its own: so one
@@ -299,7 +307,8 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
                                         int w) {
     struct state<T> s;
     s.place = place_of<T>(p);
-    s.w = w, s.thread = threadIdx.x % WARPGROUP, s.turn = 0, s.round = 0, s.buffer = 0;
+    s.w = w, s.thread = threadIdx.x % WARPGROUP, s.round = 0, s.buffer = 0;
+    s.own_dS = DS_READY + 2 * w, s.other_dS = DS_READY + 2 * (1 - w) + 1;
     s.K = wgmma_descriptor(smem.K[0] + w * ROWS * PANEL, 0);
     s.V = wgmma_descriptor(smem.V[0] + w * ROWS * PANEL, 0);
     s.Q = wgmma_descriptor(smem.Q[0][0], 0);
@@ -347,7 +356,7 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
     mbarrier_arrive_expect(&smem.V_full, sizeof smem.V);
     tma_load_5d(smem.V, &p.V_map, &smem.V_full, L2_EVICT_FIRST, 0, place.row0, 0, place.head,
                 place.batch);
-    griddep_wait();  // LSE and delta are there; the sums are cleared, before anybody adds to them
+    griddep_wait();  // LSE and delta are there
     unsigned round = 0;
     for (int head = place.head * p.group; head < (place.head + 1) * p.group; head++)
         for (int i = place.first; i < end_of<T>(place, p); i++, round++) {
@@ -392,7 +401,8 @@ __device__ __forceinline__ void add(struct block_smem<T>& smem, const struct bac
     const struct place place = place_of<T>(p);
     const bool asks = threadIdx.x % 32 == 0;
     int left = p.group * (end_of<T>(place, p) - place.first);
-    griddep_wait();  // the sums are cleared and the turns begin
+    griddep_wait();  // the sums are cleared, or the counters are there; and the turns begin
+    if (!T::SAME_BITS) await_cleared(p);
     if (left > 0) named_arrive(DQ_FREE + w, WITH_ADDER);  // nothing is there to be read yet
     for (int head = place.head * p.group; head < (place.head + 1) * p.group; head++)
         for (int i = place.first; i < end_of<T>(place, p); i++) {
@@ -433,7 +443,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     struct block_smem<T>& smem = *(struct block_smem<T>*)memory;
     if (threadIdx.x == 0) make_barriers<T>(smem);
     __syncthreads();  // the barriers are there before anybody uses them
-    // your code goes here (about 10 lines): warp 0 produces, by one thread; 1 and 2 add; others consume
+    // your code goes here (about 11 lines): warp 0 produces by one thread, 1 and 2 add, 3 clears ahead
 }
 
 // What runs after: dQ, scaled and rounded. Grid: a block for each tile of queries.
@@ -449,6 +459,7 @@ template <class T>
 static int launch(struct backward p, const struct rows array[8], void* workspace) {
     if (prepare(&p, array, workspace, T::d, T::BLOCK_Q, BLOCK_K)) return COURSE_CUDA_ERROR;
     const int tiles = p.B * p.H_q * p.tiles_q;
+    if (!T::SAME_BITS) p.cleared = p.turns + (int64_t)tiles * CONSUMERS;
     void (*kernel)(struct backward) = hopper_backward_kernel<T>;
     const int bytes = sizeof(struct block_smem<T>);
     COURSE_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));

@@ -32,12 +32,17 @@ enum {
 //     LSE, delta [BLOCK_Q]: -LSE log2(e), which is -infinity for rows that see no key or are none;
 //                and -delta. Row i is at place_of_row(i)
 //     turns      [CONSUMERS]: the number of the block of keys that adds next, for the same bits
+//
+// and for a section of heads
+//
+//     cleared    how many halves of tiles have been cleared ahead; NULL: all were, by the kernel
+//                before
 struct backward {
     CUtensorMap Q_map, K_map, V_map, dO_map, dQ_map, dK_map, dV_map;
     struct rows O, dO;
     const float* LSE_in;
     float *sums, *LSE, *delta;
-    int* turns;
+    int *turns, *cleared;
     const int* cu_seqlens;
     int B, N_q, N_k, H_q, H_k, group, causal, window, documents, same_bits;
     int tiles_q, tiles_k;  // of a head
@@ -116,15 +121,21 @@ struct place {
     int block, row0, head, batch, first, end, plain_from, plain_to;
 };
 
-// Block number t. A section of heads at a time, whose Q, dO and sums stay in L2; in a section the
-// first keys first: with a causal mask most queries see them, and what comes last should be short.
+// The section of this block, and the heads of keys of a section, of all batches.
+__device__ __forceinline__ int section_of_block(const struct backward& p) {
+    return blockIdx.x / (p.section * p.tiles_k);
+}
+__device__ __forceinline__ struct range heads_of(const struct backward& p, int section) {
+    return {section * p.section, min((section + 1) * p.section, p.B * p.H_k)};
+}
+
+// A section of heads at a time, whose Q, dO and sums stay in L2; in a section the first keys first:
+// with a causal mask most queries see them, and what comes last should be short.
 template <class T> __device__ __forceinline__ struct place place_of(const struct backward& p) {
     struct place place;
-    int t = blockIdx.x;
-    int section = t / (p.section * p.tiles_k) * p.section;  // its first head
-    int heads = min(p.section, p.B * p.H_k - section);
-    t -= section * p.tiles_k;
-    int head = section + t % heads;
+    const struct range of_section = heads_of(p, section_of_block(p));
+    const int heads = of_section.to - of_section.from, t = blockIdx.x - of_section.from * p.tiles_k;
+    const int head = of_section.from + t % heads;
     place.block = t / heads, place.row0 = place.block * p.block_k;
     place.batch = head / p.H_k, place.head = head % p.H_k;
     place.first = place.end = 0;
@@ -161,6 +172,7 @@ static inline int prepare(struct backward* p, const struct rows array[8], void* 
     p->LSE = p->sums + rows * d;
     p->delta = p->LSE + rows;
     p->turns = (int*)(p->delta + rows);
+    p->cleared = NULL;
     // A section has up to two waves of blocks, for the long ones to begin before the short ones,
     // and few heads: with 32 of 1024 rows it was 3 % slower than with 8, on an H200. Without a mask
     // all blocks take as long, and one head after the other needs least L2. But with turns few

@@ -32,6 +32,45 @@ __device__ __forceinline__ void load_columns(float x[queries / 4], const float* 
         *(float4*)&x[i] = *(const float4*)&from[i * 4 + threadIdx.x % 4 * 4];
 }
 
+// ---- sums cleared ahead: where `cleared` is not NULL the kernel before clears those of the first
+// section alone. Clearing is half of what that kernel moves; and what is cleared long before
+// somebody adds to it does not stay in L2.
+
+// Halves of tiles of a section.
+__device__ __forceinline__ int64_t halves_of(const struct backward& p, int section) {
+    const struct range heads = heads_of(p, section);
+    return (int64_t)(heads.to - heads.from) * p.group * p.tiles_q * CONSUMERS;
+}
+
+// One warp of each block: its share of the sums of the section behind its own.
+__device__ __forceinline__ void clear_ahead(const struct backward& p) {
+    const int next = section_of_block(p) + 1, blocks = p.section * p.tiles_k;
+    const int lane = threadIdx.x % 32;
+    if (!p.cleared) return;
+    griddep_wait();  // the counters are there
+    if (next * (int64_t)p.section >= p.B * p.H_k) return;
+    float4* sums = (float4*)(p.sums + heads_of(p, next).from * (int64_t)p.group * p.tiles_q *
+                                          CONSUMERS * HALF);
+    int done = 0;
+    for (int64_t half = blockIdx.x % blocks; half < halves_of(p, next); half += blocks, done++)
+#pragma unroll 8
+        for (int i = lane; i < HALF / 4; i += 32)
+            sums[half * (HALF / 4) + i] = make_float4(0, 0, 0, 0);
+    __syncwarp();                                                // all lanes' zeros come before ...
+    if (lane == 0 && done) add_release(&p.cleared[next], done);  // ... what another block adds
+}
+
+// A warp waits until the sums of this block's section are cleared. Blocks of the section before see
+// to that, which were launched before this one. Lane 0 may add then.
+__device__ __forceinline__ void await_cleared(const struct backward& p) {
+    const int section = section_of_block(p);
+    if (section > 0 && threadIdx.x % 32 == 0) {  // section 0: the kernel before
+        while (load_acquire(&p.cleared[section]) < halves_of(p, section)) continue;
+        fence_proxy_async_global();  // the zeros come before what TMA adds
+    }
+    __syncwarp();
+}
+
 // Before: delta and LSE of a tile of queries, its sums cleared; its turns begin with the first
 // block of keys that adds to it.
 // delta_i = sum_x dO_ix O_ix: d / 8 lanes share a row, 16 bytes each.
@@ -46,9 +85,13 @@ __global__ void __launch_bounds__(BEFORE_THREADS)
     const bf16* dO = head_of(p.dO, batch, h);
     float4* sums = (float4*)(p.sums + tile * (BLOCK_Q * d));
     griddep_launch();  // the next kernel may begin: it waits for this one before it reads LSE
+    if (!p.cleared || head < heads_of(p, 0).to * p.group) {
 #pragma unroll
-    for (int i = threadIdx.x; i < BLOCK_Q * d / 4; i += BEFORE_THREADS)
-        sums[i] = make_float4(0, 0, 0, 0);
+        for (int i = threadIdx.x; i < BLOCK_Q * d / 4; i += BEFORE_THREADS)
+            sums[i] = make_float4(0, 0, 0, 0);
+    }
+    if (p.cleared && blockIdx.x == 0)
+        for (int i = threadIdx.x; i < p.B * p.H_k; i += BEFORE_THREADS) p.cleared[i] = 0;
     if (threadIdx.x < CONSUMERS)
         p.turns[tile * CONSUMERS + threadIdx.x] =
             keys_of_query(p, batch, first_row).from / p.block_k;

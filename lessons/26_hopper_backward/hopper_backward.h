@@ -95,11 +95,12 @@ int hopper_backward(bf16* dQ_gpu,              // (B, N_q, H_q, d)  out
                     int deterministic,     // 0: sums for dQ in any order; else always in the same
                     void* workspace_gpu);  // hopper_backward_workspace_bytes(B, N_q, H_q, d) bytes
 
-// Room for dQ in fp32, LSE and delta of each query of each head, rows up to a multiple of 128; and
-// for two counters for each 64 of them. No size is negative.
+// Room for dQ in fp32, LSE and delta of each query of each head, rows up to a multiple of 128; for
+// two counters for each 64 of them, and one for each head. No size is negative.
 static inline size_t hopper_backward_workspace_bytes(int B, int N_q, int H_q, int d) {
     size_t rows = (size_t)B * (size_t)H_q * CEIL_DIV((size_t)N_q, 128) * 128;
-    return rows * ((size_t)d + 2) * sizeof(float) + rows / 64 * 2 * sizeof(int);
+    return rows * ((size_t)d + 2) * sizeof(float) +
+           (rows / 64 * 2 + (size_t)B * (size_t)H_q) * sizeof(int);
 }
 
 COURSE_END_C

@@ -59,6 +59,7 @@ template <int head_dim, int block_q, bool same_bits, bool window> struct backwar
         PANELS = head_dim / PANEL,
         STAGE = PANELS * BLOCK_Q * 128 / 16,            // from stage to stage, for descriptors
         BUFFER = BLOCK_K / PANEL * BLOCK_Q * 128 / 16,  // from buffer to buffer of dS
+        LATE = block_q == ROWS,                         // dQ is handed over at the end of a round
         SAME_BITS = same_bits,
         WINDOW = window,
     };
@@ -90,7 +91,8 @@ template <class T> struct state {
     unsigned K, V, Q, dO, Q_rows, dO_rows;  // descriptors; Q^T and Q, dO^T and dO
     unsigned dS, K_rows;                    // for dQ
     unsigned round, buffer;                 // rounds so far; the buffer of dS for this one
-    int w, thread, turn;                    // which consumer; of the 128; round % 2
+    int w, thread;                          // which consumer; of the 128
+    int own_dS, other_dS;                   // barriers: DS_READY of this round, of the one before
 };
 
 // S^T = K Q^T or dP^T = V dO^T: 64 rows of A, the columns are the tile's queries.  (README eq. 3)
@@ -188,6 +190,13 @@ __device__ __forceinline__ void store_dQ(const struct state<T>& s, struct block_
         *(float4*)&smem.dQ[s.w][i * WARPGROUP + s.thread * 4] = *(const float4*)&dQ[i];
 }
 
+// ... which TMA may read from here on. The fence waits for all stores, in busy shared memory: at the
+// end of a round they have arrived. With d = 64 that costs registers, and it comes earlier.
+template <class T> __device__ __forceinline__ void hand_over_dQ(const struct state<T>& s) {
+    fence_proxy_async();                       // this thread's dQ comes before what TMA reads
+    named_arrive(DQ_READY + s.w, WITH_ADDER);  // ... which the adder asks: all 128 threads'
+}
+
 // Tiles are walked in this order: i-th, for i from place.first on. With SAME_BITS a head's last
 // tile is the first: under a causal mask all blocks see it, and soon follow each other.
 template <class T>
@@ -245,7 +254,7 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     } else {
         // The other's dS of the last round is there, and that of this consumer's other warps; and
         // all 128 threads have read LSE and delta before thread 0 frees them.
-        named_sync(DS_READY + 2 * (1 - s.w) + (s.turn ^ 1), BOTH);
+        named_sync(s.other_dS, BOTH);
         issue_dQ<T>(dQ, s.dS + old * T::BUFFER, s.K_rows);
         wgmma_wait<1>();  // dV and dK
     }
@@ -257,23 +266,21 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
         mbarrier_wait(&smem.Q_full[next], parity);
         issue_scores<T>(s.S, s.K, s.Q + next * T::STAGE);
     }
+    fence_proxy_async();  // this thread's dS comes before what wgmma reads
     if (!first) {
         if (last)
             wgmma_wait<0>();
         else
-            wgmma_wait<1>();  // dQ
+            wgmma_wait<1>();  // dQ: before another dS may be stored where it read
         wgmma_hold<PANEL / 2>(dQ);
-        store_dQ<T>(s, smem, dQ);
     }
+    named_arrive(s.own_dS, BOTH);  // ... of the other consumer
+    if (!first) store_dQ<T>(s, smem, dQ);
     if (!last) {
         mbarrier_wait(&smem.dO_full[next], parity);
         issue_scores<T>(s.dP, s.V, s.dO + next * T::STAGE);
         load_columns<ROWS>(column, smem.LSE[next]);
-    }
-    fence_proxy_async();  // this thread's dS and dQ come before what wgmma and TMA read
-    named_arrive(DS_READY + 2 * s.w + s.turn, BOTH);       // ... the other consumer's wgmma
-    if (!first) named_arrive(DQ_READY + s.w, WITH_ADDER);  // ... TMA, which the adder asks
-    if (!last) {
+        if (!T::LATE && !first) hand_over_dQ<T>(s);
         wgmma_wait<1>();  // S
         wgmma_hold<T::BLOCK_Q / 2>(s.S);
         exponentials<T, masked>(s, column, smem.LSE[next], p);
@@ -282,8 +289,9 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
         wgmma_hold<T::BLOCK_Q / 2>(s.dP);
         subtract_delta<T>(s, column, smem.delta[next]);
     }
+    if ((T::LATE || last) && !first) hand_over_dQ<T>(s);
     // END SOLUTION
-    s.turn ^= 1, s.round++;
+    s.own_dS ^= 1, s.other_dS ^= 1, s.round++;
 }
 
 // dQ of the last round, which no other round multiplies.
@@ -293,13 +301,12 @@ __device__ __forceinline__ void last_dQ(struct state<T>& s, struct block_smem<T>
     const unsigned old = s.buffer == 0 ? BUFFERS - 1 : s.buffer - 1;
     float dQ[PANEL / 2];
     // As in round_of(): the other's dS is there.
-    named_sync(DS_READY + 2 * (1 - s.w) + (s.turn ^ 1), BOTH);
+    named_sync(s.other_dS, BOTH);
     issue_dQ<T>(dQ, s.dS + old * T::BUFFER, s.K_rows);
     wgmma_wait<0>();
     wgmma_hold<PANEL / 2>(dQ);
     store_dQ<T>(s, smem, dQ);
-    fence_proxy_async();                       // this thread's dQ comes before what TMA reads
-    named_arrive(DQ_READY + s.w, WITH_ADDER);  // ... all 128 threads'
+    hand_over_dQ<T>(s);
 }
 
 // P and dP - delta of the first tile. Consumer 1 begins when consumer 0 has its own: so one
@@ -357,7 +364,8 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
                                         int w) {
     struct state<T> s;
     s.place = place_of<T>(p);
-    s.w = w, s.thread = threadIdx.x % WARPGROUP, s.turn = 0, s.round = 0, s.buffer = 0;
+    s.w = w, s.thread = threadIdx.x % WARPGROUP, s.round = 0, s.buffer = 0;
+    s.own_dS = DS_READY + 2 * w, s.other_dS = DS_READY + 2 * (1 - w) + 1;
     s.K = wgmma_descriptor(smem.K[0] + w * ROWS * PANEL, 0);
     s.V = wgmma_descriptor(smem.V[0] + w * ROWS * PANEL, 0);
     s.Q = wgmma_descriptor(smem.Q[0][0], 0);
@@ -405,7 +413,7 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
     mbarrier_arrive_expect(&smem.V_full, sizeof smem.V);
     tma_load_5d(smem.V, &p.V_map, &smem.V_full, L2_EVICT_FIRST, 0, place.row0, 0, place.head,
                 place.batch);
-    griddep_wait();  // LSE and delta are there; the sums are cleared, before anybody adds to them
+    griddep_wait();  // LSE and delta are there
     unsigned round = 0;
     for (int head = place.head * p.group; head < (place.head + 1) * p.group; head++)
         for (int i = place.first; i < end_of<T>(place, p); i++, round++) {
@@ -450,7 +458,8 @@ __device__ __forceinline__ void add(struct block_smem<T>& smem, const struct bac
     const struct place place = place_of<T>(p);
     const bool asks = threadIdx.x % 32 == 0;
     int left = p.group * (end_of<T>(place, p) - place.first);
-    griddep_wait();  // the sums are cleared and the turns begin
+    griddep_wait();  // the sums are cleared, or the counters are there; and the turns begin
+    if (!T::SAME_BITS) await_cleared(p);
     if (left > 0) named_arrive(DQ_FREE + w, WITH_ADDER);  // nothing is there to be read yet
     for (int head = place.head * p.group; head < (place.head + 1) * p.group; head++)
         for (int i = place.first; i < end_of<T>(place, p); i++) {
@@ -498,7 +507,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     struct block_smem<T>& smem = *(struct block_smem<T>*)memory;
     if (threadIdx.x == 0) make_barriers<T>(smem);
     __syncthreads();  // the barriers are there before anybody uses them
-    // BEGIN SOLUTION (about 10 lines): warp 0 produces, by one thread; 1 and 2 add; others consume
+    // BEGIN SOLUTION (about 11 lines): warp 0 produces by one thread, 1 and 2 add, 3 clears ahead
     // The same number in all lanes, and the compiler knows it.
     int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / WARPGROUP, 0);
     if (warpgroup == 0) {
@@ -506,6 +515,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
         if (threadIdx.x == 0) produce<T>(smem, p);
         if (warp == 1 || warp == 2) add<T>(smem, p, warp - 1);
+        if (warp == 3) clear_ahead(p);
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         consume<T>(smem, p, warpgroup - 1);
@@ -526,6 +536,7 @@ template <class T>
 static int launch(struct backward p, const struct rows array[8], void* workspace) {
     if (prepare(&p, array, workspace, T::d, T::BLOCK_Q, BLOCK_K)) return COURSE_CUDA_ERROR;
     const int tiles = p.B * p.H_q * p.tiles_q;
+    if (!T::SAME_BITS) p.cleared = p.turns + (int64_t)tiles * CONSUMERS;
     void (*kernel)(struct backward) = hopper_backward_kernel<T>;
     const int bytes = sizeof(struct block_smem<T>);
     COURSE_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
