@@ -190,8 +190,8 @@ __device__ __forceinline__ void store_dQ(const struct state<T>& s, struct block_
         *(float4*)&smem.dQ[s.w][i * WARPGROUP + s.thread * 4] = *(const float4*)&dQ[i];
 }
 
-// ... which TMA may read from here on. The fence waits for all stores, in busy shared memory: at the
-// end of a round they have arrived. With d = 64 that costs registers, and it comes earlier.
+// ... which TMA may read from here on. The fence waits for all stores, in busy shared memory: at
+// the end of a round they have arrived. With d = 64 that costs registers, and it comes earlier.
 template <class T> __device__ __forceinline__ void hand_over_dQ(const struct state<T>& s) {
     fence_proxy_async();                       // this thread's dQ comes before what TMA reads
     named_arrive(DQ_READY + s.w, WITH_ADDER);  // ... which the adder asks: all 128 threads'

@@ -190,8 +190,8 @@ __device__ __forceinline__ void store_dQ(const struct state<T>& s, struct block_
         *(float4*)&smem.dQ[s.w][i * WARPGROUP + s.thread * 4] = *(const float4*)&dQ[i];
 }
 
-// ... which TMA may read from here on. The fence waits for all stores, in busy shared memory: at the
-// end of a round they have arrived. With d = 64 that costs registers, and it comes earlier.
+// ... which TMA may read from here on. The fence waits for all stores, in busy shared memory: at
+// the end of a round they have arrived. With d = 64 that costs registers, and it comes earlier.
 template <class T> __device__ __forceinline__ void hand_over_dQ(const struct state<T>& s) {
     fence_proxy_async();                       // this thread's dQ comes before what TMA reads
     named_arrive(DQ_READY + s.w, WITH_ADDER);  // ... which the adder asks: all 128 threads'
@@ -515,7 +515,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
         if (threadIdx.x == 0) produce<T>(smem, p);
         if (warp == 1 || warp == 2) add<T>(smem, p, warp - 1);
-        if (warp == 3) clear_ahead(p);
+        if (warp == 3 && !T::SAME_BITS) clear_ahead(p);
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         consume<T>(smem, p, warpgroup - 1);
