@@ -234,6 +234,7 @@ START_TEST(test_tables) {
     ck_assert_ptr_nonnull(strstr(table_why(), "byte 0"));
     ck_assert(!read_table("student\n\"ada\nbob\ncarl\n", &t));
     ck_assert_ptr_nonnull(strstr(table_why(), "closes"));
+    ck_assert(!read_table("student,email\nada,\"a@b\n", &t));  // one field is whole
     ck_assert(!table_read("/dev/null", &t));
     ck_assert_ptr_nonnull(strstr(table_why(), "regular"));
     ck_assert(read_table("", &t));
