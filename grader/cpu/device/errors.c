@@ -101,7 +101,7 @@ cudaError_t cudev_refused(cudaError_t error, const char* call, const char* forma
     va_end(args);
     strcat(text, "\n");
     fputs(text, stderr);
-    if (cudev_on_refusal) cudev_on_refusal(call, text);
+    if (cudev_on_refusal) cudev_on_refusal(call, (int)error, text);
     return cudev_error(error);
 }
 
