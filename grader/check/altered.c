@@ -21,7 +21,7 @@ static int64_t as_before(const struct tensor* t, int64_t first, int64_t count, i
 }
 
 static _Noreturn void fail(struct check* c, const char* text) {
-    c->record->cost = true;
+    c->record->counted = true;
     check_fail(c, CAUSE_no_tensor_cores, "%s", text);
 }
 

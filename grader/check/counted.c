@@ -98,6 +98,6 @@ void check_at_most(struct check* c, enum cause cause, const char* what, double v
                    double limit) {
     if (c->session->log) fprintf(c->session->log, "   %s: %g, at most %g\n", what, value, limit);
     if (value <= limit || !c->session->judges_costs) return;
-    c->record->cost = true;
+    c->record->counted = true;
     check_fail(c, cause, "%s: %.4g, at most %.4g", what, value, limit);
 }

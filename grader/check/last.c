@@ -7,7 +7,7 @@
 
 enum { LARGEST_RESULT = 1 << 22 };
 
-// The cause that the report named for the next step: which causes are costs is no part of the JSON.
+// The cause that the report named for the next step. Which are costs is no part of the JSON.
 static const char* cause_to_mend(struct result* r) {
     for (int i = 0; i < r->item_count; i++)
         r->item[i].cost = cause_is_cost(cause_from_id(r->item[i].cause));

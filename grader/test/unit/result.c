@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check.h"
+#include "check/state.h"
 #include "report/result.h"
 
 START_TEST(test_there_and_back) {
@@ -155,6 +155,10 @@ END_TEST
 START_TEST(test_causes) {
     for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
         enum cause cause = (enum cause)i;
+        struct result_item item;
+        record_cause(&item, cause);
+        ck_assert_str_eq(item.cause, cause_id(cause));
+        ck_assert_int_eq(item.cost, cause_is_cost(cause));  // as command_last() has it
         ck_assert_int_eq(cause_from_id(cause_id(cause)), cause);
         ck_assert_uint_gt(strlen(cause_sentence(cause)), 10);
         ck_assert_uint_lt(strlen(cause_sentence(cause)), sizeof((struct result_item*)0)->sentence);
