@@ -477,18 +477,6 @@ int64_t check_int_of(struct check* c, const char* name) {
     return find_scalar(c, name)->integer[c->round];
 }
 
-int64_t check_leaked(struct check* c) {
-    return c->answer.leaked[c->round];
-}
-
-int64_t check_blocks(struct check* c) {
-    return c->answer.blocks[c->round];
-}
-
-int64_t check_launches(struct check* c) {
-    return c->answer.launches[c->round];
-}
-
 void tensor_matrix(const struct tensor* t, int64_t* rows, int64_t* columns) {
     *columns = t->shape.rank > 1 ? t->shape.dim[t->shape.rank - 1] : 1;
     *rows = *columns ? t->count / *columns : 0;

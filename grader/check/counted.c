@@ -1,6 +1,27 @@
-// counted.c: what the instrumented build counted in a case, held against what it must and may be.
+// counted.c: what the runner, and what the instrumented build counted in a case; the latter held
+// against what it must and may be.
 #include "base/dtype.h"
 #include "check/state.h"
+
+bool check_call_failed(const struct check* c) {
+    return c->answer.failed[0];
+}
+
+bool check_error_left(const struct check* c) {
+    return c->answer.error_left[0];
+}
+
+int64_t check_leaked(struct check* c) {
+    return c->answer.leaked[c->round];
+}
+
+int64_t check_blocks(struct check* c) {
+    return c->answer.blocks[c->round];
+}
+
+int64_t check_launches(struct check* c) {
+    return c->answer.launches[c->round];
+}
 
 static int64_t bytes_of(const struct check* c, bool (*has)(uint32_t role)) {
     int64_t bytes = 0;
@@ -32,14 +53,6 @@ void trial_demand(struct check* c, const struct tensor* t) {
                    (long long)traffic->launches, (long long)traffic->unique_read_bytes,
                    (long long)traffic->unique_written_bytes, t->name,
                    (long long)(out * dtype_size(t->dtype)));
-}
-
-bool check_call_failed(const struct check* c) {
-    return c->answer.failed[0];
-}
-
-bool check_error_left(const struct check* c) {
-    return c->answer.error_left[0];
 }
 
 // Bytes of the case's arrays for which one atomic is a ticket, a counter or a maximum of a block,

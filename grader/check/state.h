@@ -223,7 +223,8 @@ enum cause contract_cause(const char* kind);
 // The line in which the file still says `your code goes here`; 0: in none (judge.c).
 int judge_stub_line(const struct check* c);
 
-// In a case on safety: fails the item unless kernels read something and wrote at least half of t.
+// In a case on safety: fails the item unless kernels read something and wrote at least half of t
+// (counted.c).
 void trial_demand(struct check* c, const struct tensor* t);
 
 // The key of the running case's altered run, the same each time; never 0.
