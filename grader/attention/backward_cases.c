@@ -6,6 +6,7 @@
 
 #include "attention/backward.h"
 #include "attention/forward.h"
+#include "cpu/cards/cards.h"
 #include "wall/arena.h"
 
 // ---- the parts of a case -------------------------------------------------------------------
@@ -375,7 +376,7 @@ void backward_on_two_devices(struct problem p, const char* first, int status) {
     // On a GPU of another kind a launcher may have other kernels, for more batches than heads, too.
     if (of_any_kind) p.B = 2, p.H = p.group = 1;
     problem_on_two_devices(p, first, status, fill_all, judge_all);
-    if (of_any_kind) p.B = 1, problem_on_two_devices(p, "rtx5090", status, fill_all, judge_all);
+    if (of_any_kind) p.B = 1, problem_on_two_devices(p, CARD_NEWER, status, fill_all, judge_all);
 }
 
 void backward_case_after(struct problem p, struct problem first) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "attention/sums.h"
+#include "cpu/cards/cards.h"
 #include "wall/arena.h"
 
 // ---- reference -----------------------------------------------------------------------------
@@ -553,9 +554,9 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     forward_case(p, PACKED, "", JUDGE_O);
     // In bf16 kernels of d = 128 need more shared memory than others may have unasked.
     const struct problem wide = p.contract->dtype == BF16 ? with_d(p, 128) : p;
-    forward_on_two_devices(wide, p.contract->by_wgmma ? "h100" : "rtx5090", COURSE_OK);
+    forward_on_two_devices(wide, p.contract->by_wgmma ? "h100" : CARD_NEWER, COURSE_OK);
     // A card that is newer than Hopper is none, either.
-    if (p.contract->by_wgmma) forward_on_two_devices(p, "rtx5090", COURSE_UNSUPPORTED);
+    if (p.contract->by_wgmma) forward_on_two_devices(p, CARD_NEWER, COURSE_UNSUPPORTED);
     forward_idle(no_queries, "N_q = 0");
     forward_idle(no_heads, "H = 0");
     forward_idle(no_batches, "B = 0");
