@@ -25,7 +25,7 @@ void record_append(struct result_item* record, const char* format, ...) {
 }
 
 void record_cause(struct result_item* record, enum cause cause) {
-    record->cost = cause_is_cost(cause);
+    record->rank = (int)cause_rank(cause);
     snprintf(record->cause, sizeof record->cause, "%s", cause_id(cause));
     snprintf(record->sentence, sizeof record->sentence, "%s", cause_sentence(cause));
 }

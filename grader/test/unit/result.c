@@ -84,9 +84,8 @@ START_TEST(test_first_to_mend) {
                                          "race",          "unknown",     "leak"};
     static const int wanted[] = {4, 6, 2, 1, 0};  // as items get right, the first wanted ones first
     for (int i = 0; i < 7; i++) {
-        strcpy(r.item[i].cause, causes[i]);
+        record_cause(&r.item[i], cause_from_id(causes[i]));
         r.item[i].outcome = OUTCOME_FAIL;
-        r.item[i].cost = i == 1;
     }
     // a stub says itself where to begin
     r.item[2].unbegun = true;
@@ -158,7 +157,7 @@ START_TEST(test_causes) {
         struct result_item item;
         record_cause(&item, cause);
         ck_assert_str_eq(item.cause, cause_id(cause));
-        ck_assert_int_eq(item.cost, cause_is_cost(cause));  // as command_last() has it
+        ck_assert_int_eq(item.rank, cause_rank(cause));  // as command_last() has it
         ck_assert_int_eq(cause_from_id(cause_id(cause)), cause);
         ck_assert_uint_gt(strlen(cause_sentence(cause)), 10);
         ck_assert_uint_lt(strlen(cause_sentence(cause)), sizeof((struct result_item*)0)->sentence);
