@@ -158,11 +158,6 @@ struct strides run_strides(const char* array) {
     return (struct strides){.b = step[0], .n = step[1], .h = step[2]};
 }
 
-float* run_rows(const char* array, const char* first) {
-    float* begin = run_gpu(array);
-    return begin ? begin + run_int(first) : NULL;
-}
-
 int run_widths(int (*call_with)(int64_t cols)) {
     const int64_t widest = run_int("cols"), step = run_int("step");
     int status = 0;
