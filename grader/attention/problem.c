@@ -531,6 +531,22 @@ void judge_masked_reads(struct check* c, int64_t N, double masked, double more, 
                   of_a_key > 0 ? masked / (double)N / of_a_key : INFINITY, limit);
 }
 
+void problem_run_calls(struct problem* const calls[], int n,
+                       void (*fill)(struct problem* p, int round),
+                       void (*judge)(struct problem* p)) {
+    struct check* c = calls[0]->check;
+    for (int r = 0; r < n; r++) {
+        check_round(c, r);
+        fill(calls[r], r);
+    }
+    check_run(c);
+    for (int r = 0; r < n; r++) {
+        check_round(c, r);
+        check_describe(c, calls[r]);
+        judge(calls[r]);
+    }
+}
+
 void problem_on_two_devices(struct problem p, const char* first, int status,
                             void (*fill)(struct problem* p), void (*judge)(struct problem* p)) {
     // Whole tiles where the first GPU's blocks may have more shared memory than usual; some rows.
