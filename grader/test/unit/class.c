@@ -7,6 +7,7 @@
 
 #include "base/plain.h"
 #include "class/class.h"
+#include "test/unit/run.h"
 
 // A name as a file name: as it is written; no way out of the folder, no hidden file, no two names
 // the same.
@@ -399,9 +400,5 @@ int main(void) {
     tcase_add_test(t, test_times);
     tcase_add_test(t, test_columns);
     suite_add_tcase(suite, t);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed > 0 || run == 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite, 19);
 }

@@ -5,6 +5,7 @@
 
 #include "check/state.h"
 #include "report/result.h"
+#include "test/unit/run.h"
 
 START_TEST(test_there_and_back) {
     static struct result r, back;
@@ -181,9 +182,5 @@ int main(void) {
     tcase_add_test(t, test_first_to_mend);
     tcase_add_test(t, test_begin);
     suite_add_tcase(suite, t);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed || run != 11 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite, 11);
 }
