@@ -247,10 +247,8 @@ bench: $(if $(LESSON),lesson)
 
 # The program is linked by train.sh; these are its parts in C.
 TRAIN = $(filter-out %/standing %/nccl_cpu,$(patsubst %.c,$(B)/%,$(wildcard grader/train/*.c)))
-TRAIN_LESSONS = 07_tensor_core_matmul 08_fused_linear 11_cross_entropy 14_flash_tensor_core 16_flash_backward_split \
-                24_hopper_matmul 25_hopper_flash 26_hopper_backward 29_train_gpt
 $(TRAIN:=-cpu.o): SANITIZE = $(SANITIZE_$(BUILD))
-$(TRAIN:=-cpu.o) $(TRAIN:=-cuda.o): INCLUDE = -Igrader -Ilessons $(TRAIN_LESSONS:%=-Ilessons/%)
+$(TRAIN:=-cpu.o) $(TRAIN:=-cuda.o): INCLUDE = -Igrader -Ilessons $(LESSONS:%=-Ilessons/%)
 $(B)/train/standing: $(B)/grader/train/standing.o $(B)/libgrader.a
 	$(link)
 # In NCCL's place on the CPU device: a library that the program loads.
@@ -278,7 +276,7 @@ reset: lesson
 	@sh grader/make/reset.sh $(NAME)
 
 update:
-	@sh grader/make/update.sh $(LESSONS)
+	@sh grader/make/update.sh
 
 # What clangd, the help of many editors, reads: build/compile_commands.json.
 editor:

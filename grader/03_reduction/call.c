@@ -3,8 +3,8 @@
 #include "reduction.h"
 
 static int call_with(int64_t cols) {
-    return reduction(run_gpu("sum"), run_gpu("max"), run_rows("x", "first_x"), run_int("rows"),
-                     cols, run_int("stride_row"));
+    return reduction(run_gpu("sum"), run_gpu("max"), run_floats("x"), run_int("rows"), cols,
+                     run_int("stride_row"));
 }
 
 int call(void) {

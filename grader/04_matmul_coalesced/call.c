@@ -3,11 +3,6 @@
 #include "matmul_coalesced.h"
 #include "run/run.h"
 
-static float* matrix(const char* name, const char* first) {
-    float* array_gpu = run_gpu(name);
-    return array_gpu == NULL ? NULL : array_gpu + run_int(first);
-}
-
 // Numbers of 64 bits come, and go, in two halves.
 enum { HALF = 32 };  // bits
 
@@ -38,7 +33,7 @@ static int waves(void) {
 
 int call(void) {
     if (run_int("waves")) return waves();
-    float *C = matrix("C", "first_C"), *A = matrix("A", "first_A"), *B = matrix("B", "first_B");
+    float *C = run_floats("C"), *A = run_floats("A"), *B = run_floats("B");
     int M = (int)run_int("M"), N = (int)run_int("N"), K = (int)run_int("K");
     if (run_int("on_a_grid"))
         return matmul_coalesced_grid(C, A, B, M, N, K, (int)run_int("blocks"));

@@ -3,12 +3,7 @@
 #include "run/run.h"
 #include "tiled_matmul.h"
 
-static float* matrix(const char* name, const char* first) {
-    float* array_gpu = run_gpu(name);
-    return array_gpu == NULL ? NULL : array_gpu + run_int(first);
-}
-
 int call(void) {
-    return tiled_matmul(matrix("C", "first_C"), matrix("A", "first_A"), matrix("B", "first_B"),
-                        (int)run_int("M"), (int)run_int("N"), (int)run_int("K"));
+    return tiled_matmul(run_floats("C"), run_floats("A"), run_floats("B"), (int)run_int("M"),
+                        (int)run_int("N"), (int)run_int("K"));
 }

@@ -3,13 +3,8 @@
 #include "register_tiling.h"
 #include "run/run.h"
 
-static float* matrix(const char* name, const char* first) {
-    float* array_gpu = run_gpu(name);
-    return array_gpu == NULL ? NULL : array_gpu + run_int(first);
-}
-
 int call(void) {
-    return register_tiling(matrix("C", "first_C"), matrix("A", "first_A"), matrix("B", "first_B"),
-                           (int)run_int("M"), (int)run_int("N"), (int)run_int("K"),
-                           run_int("stride_C"), run_int("stride_A"), run_int("stride_B"));
+    return register_tiling(run_floats("C"), run_floats("A"), run_floats("B"), (int)run_int("M"),
+                           (int)run_int("N"), (int)run_int("K"), run_int("stride_C"),
+                           run_int("stride_A"), run_int("stride_B"));
 }

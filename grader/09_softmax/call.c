@@ -3,8 +3,8 @@
 #include "softmax.h"
 
 static int call_with(int64_t cols) {
-    return softmax(run_rows("y", "first_y"), run_rows("x", "first_x"), run_int("rows"), cols,
-                   run_int("stride_y"), run_int("stride_x"));
+    return softmax(run_floats("y"), run_floats("x"), run_int("rows"), cols, run_int("stride_y"),
+                   run_int("stride_x"));
 }
 
 int call(void) {

@@ -3,8 +3,8 @@
 #include "online_softmax.h"
 
 static int call_with(int64_t cols) {
-    return online_softmax(run_gpu("m"), run_gpu("l"), run_rows("x", "first_x"), run_int("rows"),
-                          cols, run_int("stride_row"));
+    return online_softmax(run_gpu("m"), run_gpu("l"), run_floats("x"), run_int("rows"), cols,
+                          run_int("stride_row"));
 }
 
 int call(void) {

@@ -75,7 +75,7 @@ static bool is_unanswered(struct check* c, int k) {
 
 // Which counter has not moved is the answer itself.
 static const char* unanswered(enum cause found) {
-    return cause_is_cost(found)
+    return cause_rank(found) == RANK_COST
                ? "symptom: right, and as slow as it was given, or slow again\n"
                  "look with: its column of the lesson's table, from the top; make profile\n"
                  "next: say in `answered` what limits it; then the counter and its limit are told\n"

@@ -6,6 +6,7 @@
 // half, and A or B alone is transposed in "A and B stored transposed" alone.
 #include "check/check.h"
 #include "check/arguments.h"
+#include "cpu/cards/cards.h"
 #include "hopper_matmul.h"
 #include "matmul/cases.h"
 #include "mistakes.h"
@@ -289,7 +290,7 @@ static void bad_arguments(struct check* c) {
     check_expect(c, COURSE_OK, CAUSE_wrong_status);
     check_run(c);
     // Older than a Hopper GPU, and newer.
-    static const char* const others[] = {"rtx4090", "rtx4090", "rtx5090"};
+    static const char* const others[] = {"rtx4090", "rtx4090", CARD_NEWER};
     for (int i = 0; i < 3; i++) {
         struct product none = product_of(c, &contract, WHOLE_M, WHOLE_N, 0);
         check_case(c, "M = %d, N = %d, K = 0, as %s, which is no Hopper GPU%s", WHOLE_M, WHOLE_N,

@@ -7,6 +7,7 @@
 #include "attention/backward_cases.h"
 #include "attention/backward_mistakes.h"
 #include "attention/reach.h"
+#include "cpu/cards/cards.h"
 #include "hopper_backward.h"
 #include "wall/arena.h"
 
@@ -293,7 +294,7 @@ static void arguments(struct check* c) {
     problem_misaligned_refused(p);
     problem_launches_fail(p);
     backward_on_two_devices(p, "h100", COURSE_OK);
-    backward_on_two_devices(p, "rtx5090", COURSE_UNSUPPORTED);  // newer
+    backward_on_two_devices(p, CARD_NEWER, COURSE_UNSUPPORTED);
 }
 
 // Every array ends in a tile that is not full; around the rings more than once, and two blocks that

@@ -15,6 +15,7 @@
 #include "27_low_precision/step_cases.h"
 #include "attention/reach.h"
 #include "check/reach.h"
+#include "cpu/cards/cards.h"
 
 // ---- the attention -----------------------------------------------------------------------------
 
@@ -415,7 +416,7 @@ static void arguments(struct check* c) {
     misaligned(c, "Vt");
     check_launches_fail(c, declare_attention, &l);
     on_two_devices(c, "h100", COURSE_OK);
-    on_two_devices(c, "rtx5090", COURSE_UNSUPPORTED);  // newer
+    on_two_devices(c, CARD_NEWER, COURSE_UNSUPPORTED);
     l.p.scale = NAN;
     low_name(&l, ", scale is NaN, which is not above 0");
     low_declare(&l, (struct strides){0});

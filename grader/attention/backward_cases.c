@@ -6,6 +6,7 @@
 
 #include "attention/backward.h"
 #include "attention/forward.h"
+#include "cpu/cards/cards.h"
 #include "wall/arena.h"
 
 // ---- the parts of a case -------------------------------------------------------------------
@@ -340,6 +341,20 @@ void backward_case_again(struct problem p, int calls,
     }
 }
 
+static void fill_all(struct problem* p) {
+    backward_fill(p);
+    backward_forward(p);
+}
+
+static void fill_call(struct problem* p, int round) {
+    (void)round;
+    fill_all(p);
+}
+
+static void judge_all(struct problem* p) {
+    backward_judge(p);
+}
+
 void backward_case_moved(struct problem p) {
     enum { CALLS = 2 };
     struct problem packed = p;
@@ -348,26 +363,7 @@ void backward_case_moved(struct problem p) {
     check_rounds(p.check, CALLS);
     problem_declare(&p, GAPS);
     problem_call_first(&packed, &p, 0);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(p.check, r);
-        backward_fill(calls[r]);
-        backward_forward(calls[r]);
-    }
-    check_run(p.check);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(p.check, r);
-        check_describe(p.check, calls[r]);
-        backward_judge(calls[r]);
-    }
-}
-
-static void fill_all(struct problem* p) {
-    backward_fill(p);
-    backward_forward(p);
-}
-
-static void judge_all(struct problem* p) {
-    backward_judge(p);
+    problem_run_calls(calls, CALLS, fill_call, judge_all);
 }
 
 void backward_on_two_devices(struct problem p, const char* first, int status) {
@@ -375,7 +371,7 @@ void backward_on_two_devices(struct problem p, const char* first, int status) {
     // On a GPU of another kind a launcher may have other kernels, for more batches than heads, too.
     if (of_any_kind) p.B = 2, p.H = p.group = 1;
     problem_on_two_devices(p, first, status, fill_all, judge_all);
-    if (of_any_kind) p.B = 1, problem_on_two_devices(p, "rtx5090", status, fill_all, judge_all);
+    if (of_any_kind) p.B = 1, problem_on_two_devices(p, CARD_NEWER, status, fill_all, judge_all);
 }
 
 void backward_case_after(struct problem p, struct problem first) {
@@ -394,15 +390,5 @@ void backward_case_after(struct problem p, struct problem first) {
     check_rounds(p.check, CALLS);
     problem_declare(&p, PACKED);
     for (int r = 0; r < CALLS - 1; r++) problem_call_first(calls[r], &p, r);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(p.check, r);
-        backward_fill(calls[r]);
-        backward_forward(calls[r]);
-    }
-    check_run(p.check);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(p.check, r);
-        check_describe(p.check, calls[r]);
-        backward_judge(calls[r]);
-    }
+    problem_run_calls(calls, CALLS, fill_call, judge_all);
 }

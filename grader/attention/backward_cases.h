@@ -120,7 +120,7 @@ void backward_kept(struct problem p);
 void backward_case_again(struct problem p, int calls,
                          void (*change)(const struct problem* p, int round));
 
-// problem_on_two_devices() of this pass; without wgmma also with an rtx5090.
+// problem_on_two_devices() of this pass; without wgmma also with CARD_NEWER.
 void backward_on_two_devices(struct problem p, const char* first, int status);
 
 // A call of p after three others in the same arrays: `first`, none of whose sizes is above p's, the

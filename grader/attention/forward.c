@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "attention/sums.h"
+#include "cpu/cards/cards.h"
 #include "wall/arena.h"
 
 // ---- reference -----------------------------------------------------------------------------
@@ -438,24 +439,22 @@ void forward_case_tail(struct problem p) {
 
 // ---- items that several lessons have -------------------------------------------------------
 
-void forward_again(struct problem p, const char* name, void (*fill)(struct problem* p, int round)) {
-    enum { CALLS = 3 };
-    check_case(p.check, "%s, new data in the same arrays", name);
-    check_rounds(p.check, CALLS);
-    problem_declare(&p, PACKED);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(p.check, r);
-        fill ? fill(&p, r) : forward_fill(&p);
-    }
-    check_run(p.check);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(p.check, r);
-        forward_judge(&p, JUDGE_O);
-    }
+static void fill_call(struct problem* p, int round) {
+    (void)round;
+    forward_fill(p);
 }
 
 static void judge_O(struct problem* p) {
     forward_judge(p, JUDGE_O);
+}
+
+void forward_again(struct problem p, const char* name, void (*fill)(struct problem* p, int round)) {
+    enum { CALLS = 3 };
+    struct problem* const calls[CALLS] = {&p, &p, &p};
+    check_case(p.check, "%s, new data in the same arrays", name);
+    check_rounds(p.check, CALLS);
+    problem_declare(&p, PACKED);
+    problem_run_calls(calls, CALLS, fill ? fill : fill_call, judge_O);
 }
 
 void forward_on_two_devices(struct problem p, const char* first, int status) {
@@ -464,7 +463,7 @@ void forward_on_two_devices(struct problem p, const char* first, int status) {
 
 static void alone(struct problem p, void (*fill)(struct problem* p, int round)) {
     problem_begin(&p, PACKED, "");
-    fill ? fill(&p, 0) : forward_fill(&p);
+    fill(&p, 0);
     forward_run(&p, JUDGE_O);
 }
 
@@ -475,6 +474,7 @@ void forward_case_after(struct problem p, struct problem first,
     struct problem* const calls[CALLS] = {&first, &as_wide, &alike, &p};
     as_wide.d = alike.d = p.d;
     alike.causal = p.causal;
+    if (!fill) fill = fill_call;
     // What is wrong in a first call, too, is not left of another.
     alone(as_wide, fill);
     alone(p, fill);
@@ -482,16 +482,7 @@ void forward_case_after(struct problem p, struct problem first,
     check_rounds(p.check, CALLS);
     problem_declare(&p, PACKED);
     for (int r = 0; r < CALLS - 1; r++) problem_call_first(calls[r], &p, r);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(p.check, r);
-        fill ? fill(calls[r], r) : forward_fill(calls[r]);
-    }
-    check_run(p.check);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(p.check, r);
-        check_describe(p.check, calls[r]);
-        forward_judge(calls[r], JUDGE_O);
-    }
+    problem_run_calls(calls, CALLS, fill, judge_O);
 }
 
 void forward_case_moved(struct problem p) {
@@ -502,16 +493,7 @@ void forward_case_moved(struct problem p) {
     check_rounds(p.check, CALLS);
     problem_declare(&p, GAPS);
     problem_call_first(&packed, &p, 0);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(p.check, r);
-        forward_fill(calls[r]);
-    }
-    check_run(p.check);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(p.check, r);
-        check_describe(p.check, calls[r]);
-        forward_judge(calls[r], JUDGE_O);
-    }
+    problem_run_calls(calls, CALLS, fill_call, judge_O);
 }
 
 void forward_case_one_key(struct problem p) {
@@ -553,9 +535,9 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     forward_case(p, PACKED, "", JUDGE_O);
     // In bf16 kernels of d = 128 need more shared memory than others may have unasked.
     const struct problem wide = p.contract->dtype == BF16 ? with_d(p, 128) : p;
-    forward_on_two_devices(wide, p.contract->by_wgmma ? "h100" : "rtx5090", COURSE_OK);
+    forward_on_two_devices(wide, p.contract->by_wgmma ? "h100" : CARD_NEWER, COURSE_OK);
     // A card that is newer than Hopper is none, either.
-    if (p.contract->by_wgmma) forward_on_two_devices(p, "rtx5090", COURSE_UNSUPPORTED);
+    if (p.contract->by_wgmma) forward_on_two_devices(p, CARD_NEWER, COURSE_UNSUPPORTED);
     forward_idle(no_queries, "N_q = 0");
     forward_idle(no_heads, "H = 0");
     forward_idle(no_batches, "B = 0");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/cards/cards.h"
 #include "wall/arena.h"
 
 static const char* const layout_names[FAR_LSE + 1] = {
@@ -530,14 +531,31 @@ void judge_masked_reads(struct check* c, int64_t N, double masked, double more, 
                   of_a_key > 0 ? masked / (double)N / of_a_key : INFINITY, limit);
 }
 
+void problem_run_calls(struct problem* const calls[], int n,
+                       void (*fill)(struct problem* p, int round),
+                       void (*judge)(struct problem* p)) {
+    struct check* c = calls[0]->check;
+    for (int r = 0; r < n; r++) {
+        check_round(c, r);
+        fill(calls[r], r);
+    }
+    check_run(c);
+    for (int r = 0; r < n; r++) {
+        check_round(c, r);
+        check_describe(c, calls[r]);
+        judge(calls[r]);
+    }
+}
+
 void problem_on_two_devices(struct problem p, const char* first, int status,
                             void (*fill)(struct problem* p), void (*judge)(struct problem* p)) {
-    enum { CALLS = 2, ROWS = 64, FEW = 16 };  // whole tiles; some rows
+    // Whole tiles where the first GPU's blocks may have more shared memory than usual; some rows.
+    enum { CALLS = 2, ROWS = 64, FEW = 16 };
     char what[80];
     snprintf(what, sizeof what, ", twice, the first call on another GPU, as %s", first);
     p.first_card = first;
-    // A block of an rtx5090 has as much shared memory as one of the grade's card.
-    p.N_q = p.N_k = strcmp(first, "rtx5090") != 0 ? ROWS : FEW;
+    const size_t usual = card_named(CARD_STRICTEST)->shared_block;
+    p.N_q = p.N_k = card_named(first)->shared_block > usual ? ROWS : FEW;
     problem_name(&p, PACKED, what);
     check_rounds(p.check, CALLS);
     problem_declare(&p, PACKED);

@@ -162,6 +162,12 @@ void problem_vary_strides(const struct problem* p, enum which a, int round, stru
 // another scale. None of its sizes is above p's.
 void problem_call_first(struct problem* first, const struct problem* p, int round);
 
+// Runs the n calls of the declared case, call r of the problem calls[r]: fill() sets its inputs,
+// judge() compares what it stored.
+void problem_run_calls(struct problem* const calls[], int n,
+                       void (*fill)(struct problem* p, int round),
+                       void (*judge)(struct problem* p));
+
 // Vector accesses that trust a stride: four calls, in which the strides of all arrays are multiples
 // of 8 elements except for one axis. problem_uneven_each() is of a forward pass: one axis of one
 // array is odd, of each array in turn; then 2 or 4 beyond a multiple. fill() sets the inputs of a

@@ -20,15 +20,9 @@ static int64_t as_before(const struct tensor* t, int64_t first, int64_t count, i
     return same;
 }
 
-static _Noreturn void fail(struct check* c, const char* text) {
-    c->record->cost = true;
-    check_fail(c, CAUSE_no_tensor_cores, "%s", text);
-}
-
 void check_changes(struct check* c, const struct tensor* t, int64_t first, int64_t count,
                    const char* what) {
     int64_t of;
-    char text[300];
     if (!c->session->judges_costs) return;
     if (!c->judged) check_error(c, "check_changes() before check_compare()");
     trial_alter(c);
@@ -40,11 +34,11 @@ void check_changes(struct check* c, const struct tensor* t, int64_t first, int64
         fprintf(c->session->log, "   %s, mma.sync altered: %lld of %lld as before\n", t->name,
                 (long long)same, (long long)of);
     if (2 * same <= of) return;
-    snprintf(text, sizeof text,
-             "when mma.sync makes other products, %lld of %lld elements of %s are what they were: "
-             "%s is made elsewhere",
-             (long long)same, (long long)of, t->name, what);
-    fail(c, text);
+    c->record->counted = true;
+    check_fail(c, CAUSE_no_tensor_cores,
+               "when mma.sync makes other products, %lld of %lld elements of %s are what they "
+               "were: %s is made elsewhere",
+               (long long)same, (long long)of, t->name, what);
 }
 
 double check_altered(struct check* c, double a, double b) {
@@ -54,7 +48,6 @@ double check_altered(struct check* c, double a, double b) {
 void check_follows(struct check* c, const struct tensor* t, const double* altered,
                    const double* allowed, const char* what) {
     enum { FEW = 100, NEAR = 32 };
-    char text[300];
     int64_t off = 0, round = t->got - t->state->got;
     double most = 0, change = 0;
     if (!c->session->judges_costs) return;
@@ -81,9 +74,9 @@ void check_follows(struct check* c, const struct tensor* t, const double* altere
             "when mma.sync makes other products, which change %s by up to %.2g, %lld elements "
             "are off by up to %.2g",
             t->name, change, (long long)off, most);
-    snprintf(text, sizeof text,
-             "when mma.sync makes other products, %lld elements of %s are not the sums of them: %s "
-             "is made elsewhere, if only in part",
-             (long long)off, t->name, what);
-    fail(c, text);
+    c->record->counted = true;
+    check_fail(c, CAUSE_no_tensor_cores,
+               "when mma.sync makes other products, %lld elements of %s are not the sums of them: "
+               "%s is made elsewhere, if only in part",
+               (long long)off, t->name, what);
 }

@@ -25,6 +25,7 @@ void record_append(struct result_item* record, const char* format, ...) {
 }
 
 void record_cause(struct result_item* record, enum cause cause) {
+    record->rank = (int)cause_rank(cause);
     snprintf(record->cause, sizeof record->cause, "%s", cause_id(cause));
     snprintf(record->sentence, sizeof record->sentence, "%s", cause_sentence(cause));
 }
@@ -474,18 +475,6 @@ static const struct arena_scalar* find_scalar(const struct check* c, const char*
 
 int64_t check_int_of(struct check* c, const char* name) {
     return find_scalar(c, name)->integer[c->round];
-}
-
-int64_t check_leaked(struct check* c) {
-    return c->answer.leaked[c->round];
-}
-
-int64_t check_blocks(struct check* c) {
-    return c->answer.blocks[c->round];
-}
-
-int64_t check_launches(struct check* c) {
-    return c->answer.launches[c->round];
 }
 
 void tensor_matrix(const struct tensor* t, int64_t* rows, int64_t* columns) {

@@ -5,13 +5,15 @@
 
 static const struct {
     const char *id, *sentence;
-    bool cost;
-} causes[CAUSE_COUNT] = {{"", "", false},
-#define CAUSE(id, sentence) {#id, sentence, false},
-#define COST(id, sentence) {#id, sentence, true},
-                         CAUSES(CAUSE, COST)
+    enum cause_rank rank;
+} causes[CAUSE_COUNT] = {{"", "", RANK_WRONG},
+#define CAUSE(id, sentence) {#id, sentence, RANK_WRONG},
+#define COST(id, sentence) {#id, sentence, RANK_COST},
+#define OPEN(id, sentence) {#id, sentence, RANK_OPEN},
+                         CAUSES(CAUSE, COST, OPEN)
 #undef CAUSE
 #undef COST
+#undef OPEN
 };
 
 const char* cause_id(enum cause cause) {
@@ -22,8 +24,8 @@ const char* cause_sentence(enum cause cause) {
     return causes[cause].sentence;
 }
 
-bool cause_is_cost(enum cause cause) {
-    return causes[cause].cost;
+enum cause_rank cause_rank(enum cause cause) {
+    return cause == CAUSE_unknown ? RANK_UNKNOWN : causes[cause].rank;
 }
 
 enum cause cause_from_id(const char* id) {

@@ -4,13 +4,11 @@
 // the sentence is what a student reads after "likely cause:". A lesson's check.c may answer with
 // any of them; a new cause is a new line here. COST() instead says that the answers may be right
 // all the same: a slower version on the way to a solution may fail by it, and by nothing else
-// (grader/test/kernel.sh).
+// (grader/test/kernel.sh). OPEN(): a question has no answer yet.
 #ifndef CAUSE_H
 #define CAUSE_H
 
-#include <stdbool.h>
-
-#define CAUSES(CAUSE, COST)                                                                        \
+#define CAUSES(CAUSE, COST, OPEN)                                                                  \
     CAUSE(unknown, "no known pattern fits; look at the first wrong element and the map")           \
     /* what was written where */                                                                   \
     CAUSE(never_written, "these elements were never written")                                      \
@@ -417,7 +415,7 @@
                        "apart")                                                                    \
     CAUSE(card_ignored, "a limit is a number of the code's own: take it from the card")            \
     /* answers in a text (lesson 21) */                                                            \
-    CAUSE(no_answer, "nothing stands after the = yet: write a formula or a number")                \
+    OPEN(no_answer, "nothing stands after the = yet: write a formula or a number")                 \
     CAUSE(bad_formula,                                                                             \
           "the line is not name = formula; the message says where it stops being one")             \
     CAUSE(multiply_add,                                                                            \
@@ -452,12 +450,12 @@
     COST(cost_grew, "the cure costs more than the kernel needs")                                   \
     CAUSE(edit_too_long, "more lines differ from the given file than a cure needs")                \
     CAUSE(bug_misnamed, "the kernel is mended; what was wrong with it has another name")           \
-    CAUSE(bug_not_named,                                                                           \
-          "its bug has no name yet: once the constant says what you suspect, right or wrong, "     \
-          "findings and causes are shown")                                                         \
+    OPEN(bug_not_named,                                                                            \
+         "its bug has no name yet: once the constant says what you suspect, right or wrong, "      \
+         "findings and causes are shown")                                                          \
     /* what profiles say (lesson 23) */                                                            \
-    CAUSE(not_answered,                                                                            \
-          "an answer is as it was given, LIMITER_NONE or 0: read the table first, then cure")      \
+    OPEN(not_answered,                                                                             \
+         "an answer is as it was given, LIMITER_NONE or 0: read the table first, then cure")       \
     CAUSE(wrong_limiter,                                                                           \
           "the table shows another limiter: which unit is busy, and if none is, why do "           \
           "warps wait?")                                                                           \
@@ -487,7 +485,7 @@
 enum cause {
     CAUSE_NONE,
 #define CAUSE(id, sentence) CAUSE_##id,
-    CAUSES(CAUSE, CAUSE)
+    CAUSES(CAUSE, CAUSE, CAUSE)
 #undef CAUSE
         CAUSE_COUNT
 };
@@ -496,8 +494,10 @@ enum cause {
 const char* cause_id(enum cause cause);
 const char* cause_sentence(enum cause cause);
 
-// True if the answers may be right all the same: a COST() of the list.
-bool cause_is_cost(enum cause cause);
+// What is mended first has the lowest rank: a wrong answer, one that fits no pattern, a cost, a
+// question without an answer.
+enum cause_rank { RANK_WRONG, RANK_UNKNOWN, RANK_COST, RANK_OPEN };
+enum cause_rank cause_rank(enum cause cause);
 
 // The cause with this id, or CAUSE_NONE.
 enum cause cause_from_id(const char* id);

@@ -276,8 +276,8 @@ struct budget budget_exact(void);
 struct budget budget_from(const struct tensor* t, const double* standard);
 
 // Compares an output with want. On a failure: the first wrong element, how many, where, the error
-// as % of the budget, and the likely cause (the lesson's explain() first, then the patterns of
-// diagnose.c).
+// as % of the budget, and the likely cause (judge.c: a race, say; the lesson's mistakes and its
+// explain(); then the patterns of diagnose.c).
 void check_compare(struct check* c, struct tensor* t, struct budget budget);
 
 // Was the call made that check_fail_call() wanted to fail? And, if it was a launch, has the

@@ -186,9 +186,7 @@ static void judge_status(struct check* c, int round, const char* output) {
     if (status == expected || no_call_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
     if (round > 0 && c->first_card[0])
-        check_fail(c,
-                   strstr(c->answer.refused_text, "cudaErrorInvalidDevice") ? CAUSE_other_device
-                                                                            : CAUSE_stale_state,
+        check_fail(c, c->answer.refused_devices ? CAUSE_other_device : CAUSE_stale_state,
                    "%sthe launcher returned %s in call 2, whose device is another one than that of "
                    "call 1\n",
                    c->answer.refused_text, status_name(status, returned));
@@ -210,7 +208,7 @@ static void judge_status(struct check* c, int round, const char* output) {
         cause = CAUSE_error_ignored;
     // A fill or a copy of arrays of which a case has large ends: it is the bytes that are wrong.
     if (cause == CAUSE_bad_launch && c->few_blocks != ARENA_ALL &&
-        c->answer.refused_launches == 0 && strstr(c->answer.refused_text, "cudaMem"))
+        c->answer.refused_launches == 0 && c->answer.refused_moves > 0)
         cause = CAUSE_wrapped_index;
     char call[24] = "";
     if (c->rounds > 1) snprintf(call, sizeof call, "call %d: ", round + 1);

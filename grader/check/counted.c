@@ -1,6 +1,27 @@
-// counted.c: what the instrumented build counted in a case, held against what it must and may be.
+// counted.c: what the runner, and what the instrumented build counted in a case; the latter held
+// against what it must and may be.
 #include "base/dtype.h"
 #include "check/state.h"
+
+bool check_call_failed(const struct check* c) {
+    return c->answer.failed[0];
+}
+
+bool check_error_left(const struct check* c) {
+    return c->answer.error_left[0];
+}
+
+int64_t check_leaked(struct check* c) {
+    return c->answer.leaked[c->round];
+}
+
+int64_t check_blocks(struct check* c) {
+    return c->answer.blocks[c->round];
+}
+
+int64_t check_launches(struct check* c) {
+    return c->answer.launches[c->round];
+}
 
 static int64_t bytes_of(const struct check* c, bool (*has)(uint32_t role)) {
     int64_t bytes = 0;
@@ -32,14 +53,6 @@ void trial_demand(struct check* c, const struct tensor* t) {
                    (long long)traffic->launches, (long long)traffic->unique_read_bytes,
                    (long long)traffic->unique_written_bytes, t->name,
                    (long long)(out * dtype_size(t->dtype)));
-}
-
-bool check_call_failed(const struct check* c) {
-    return c->answer.failed[0];
-}
-
-bool check_error_left(const struct check* c) {
-    return c->answer.error_left[0];
 }
 
 // Bytes of the case's arrays for which one atomic is a ticket, a counter or a maximum of a block,
@@ -98,6 +111,6 @@ void check_at_most(struct check* c, enum cause cause, const char* what, double v
                    double limit) {
     if (c->session->log) fprintf(c->session->log, "   %s: %g, at most %g\n", what, value, limit);
     if (value <= limit || !c->session->judges_costs) return;
-    c->record->cost = true;
+    c->record->counted = true;
     check_fail(c, cause, "%s: %.4g, at most %.4g", what, value, limit);
 }

@@ -28,9 +28,7 @@ static void name_as_before(struct result* r, struct result_item* record) {
     for (const struct result_item* before = r->item; before < record; before++) {
         if (before->outcome != OUTCOME_FAIL || strcmp(before->cause, record->cause) == 0) continue;
         if (strcmp(before->array, record->array) != 0) continue;
-        memcpy(record->cause, before->cause, sizeof record->cause);
-        memcpy(record->sentence, before->sentence, sizeof record->sentence);
-        return;
+        return record_cause(record, cause_from_id(before->cause));
     }
 }
 

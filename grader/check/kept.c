@@ -40,7 +40,7 @@ void check_loaded_once_of(struct check* c, const char* array, int64_t more) {
         fprintf(c->session->log, "   bytes of %s loaded again: %lld, at most %lld\n", array, again,
                 most);
     if (again <= most || !c->session->judges_costs) return;
-    c->record->cost = true;
+    c->record->counted = true;
     check_fail(c, CAUSE_loaded_again,
                "bytes of %s that a warp loads from global memory again: %lld, at most %lld", array,
                again, most);

@@ -7,10 +7,10 @@
 
 enum { LARGEST_RESULT = 1 << 22 };
 
-// The cause that the report named for the next step: which causes are costs is no part of the JSON.
+// The cause that the report named for the next step. Ranks are no part of the JSON.
 static const char* cause_to_mend(struct result* r) {
     for (int i = 0; i < r->item_count; i++)
-        r->item[i].cost = cause_is_cost(cause_from_id(r->item[i].cause));
+        r->item[i].rank = (int)cause_rank(cause_from_id(r->item[i].cause));
     const struct result_item* item = result_first_to_mend(r);
     return item && item->cause[0] ? item->cause : "-";
 }

@@ -128,7 +128,7 @@ static _Noreturn void answer(enum option_name question) {
     for (int i = 0; question != CAUSES && lesson.items[i].run; i++)
         if (question == LIST || item_is_idea(&lesson.items[i])) puts(lesson.items[i].name);
     for (int i = CAUSE_NONE + 1; question == CAUSES && i < CAUSE_COUNT; i++)
-        printf("%s %s\n", cause_id(i), cause_is_cost(i) ? "cost" : "answer");
+        printf("%s %s\n", cause_id(i), cause_rank(i) == RANK_COST ? "cost" : "answer");
     exit(0);
 }
 

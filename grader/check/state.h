@@ -112,7 +112,7 @@ struct check {
     bool unfinished;                  // such a case took too long, or too much memory
     bool crashed;                     // or ended with an access outside of arrays
     bool counting, all_blocks;        // cases of few blocks run no kernel, or all blocks: reach.c
-    double moment;                    // CPU seconds that a case has, if not 0: check_walks()
+    double moment;                    // CPU seconds that a case has, if not 0: reach.c
     bool is_long;                     // check_long_launch()
     bool posed;                       // as another card than the session's
     char card[32];                    // "CUDEV_CARD=...", as in the session
@@ -223,7 +223,8 @@ enum cause contract_cause(const char* kind);
 // The line in which the file still says `your code goes here`; 0: in none (judge.c).
 int judge_stub_line(const struct check* c);
 
-// In a case on safety: fails the item unless kernels read something and wrote at least half of t.
+// In a case on safety: fails the item unless kernels read something and wrote at least half of t
+// (counted.c).
 void trial_demand(struct check* c, const struct tensor* t);
 
 // The key of the running case's altered run, the same each time; never 0.

@@ -470,6 +470,9 @@ void slurm_run(struct class* class, int jobs);
 // Points of every cell and row, by the instructor's tables.
 void book_points(struct class* class);
 
+// Points as all tables have them, with two digits behind the point; "" if they are not known.
+const char* points_text(bool known, double points, char text[32]);
+
 // Prints what counts of what was handed in: a line for each row and lesson.
 void book_say_collected(const struct class* class);
 

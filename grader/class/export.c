@@ -172,7 +172,6 @@ static void gradescope(const struct class* class, const struct row* row, struct 
 // Its total is the sum of the tests' scores, which are whole numbers: adjusted points are rounded.
 static void classroom(const struct class* class, const struct row* row, int lesson,
                       struct result* r) {
-    static const char* const words[] = {"error", "fail", "pass"};
     struct line line[RESULT_ITEMS];
     int n = lines_of(class, row, lesson, r, line), max = 0;
     enum outcome all = OUTCOME_PASS;
@@ -182,13 +181,13 @@ static void classroom(const struct class* class, const struct row* row, int less
         if (line[i].outcome < all) all = line[i].outcome;
         json_array_append_new(tests,
                               json_pack("{ss ss si ss ss ss si sf}", "name", line[i].name, "status",
-                                        words[line[i].outcome], "score",
+                                        outcome_name(line[i].outcome), "score",
                                         (int)lround(line[i].points), "message", line[i].message,
                                         "test_code", "", "filename", class->lesson[lesson].file,
                                         "line_no", 0, "duration", line[i].seconds));
     }
-    json_t* root = json_pack("{si ss si so}", "version", 1, "status", words[all], "max_score", max,
-                             "tests", tests);
+    json_t* root = json_pack("{si ss si so}", "version", 1, "status", outcome_name(all),
+                             "max_score", max, "tests", tests);
     char* text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
     size_t size = text ? strlen(text) : 0, room = 4 * (size / 3 + 1) + 2;
     char* coded = malloc(room);
@@ -261,10 +260,9 @@ static void xml_text(xmlTextWriterPtr w, const char* name, const char* text) {
 
 static void xml_property(xmlTextWriterPtr w, const char* name, double value) {
     char text[32];
-    snprintf(text, sizeof text, "%.10g", round(100 * value) / 100);
     xmlTextWriterStartElement(w, BAD_CAST "property");
     xmlTextWriterWriteAttribute(w, BAD_CAST "name", BAD_CAST name);
-    xmlTextWriterWriteAttribute(w, BAD_CAST "value", BAD_CAST text);
+    xmlTextWriterWriteAttribute(w, BAD_CAST "value", BAD_CAST points_text(true, value, text));
     xmlTextWriterEndElement(w);
 }
 

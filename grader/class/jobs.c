@@ -167,12 +167,37 @@ static bool write_result(const char* path, const struct result* r) {
     return fine;
 }
 
+// Has the check grade the file once. False, with the reason, if there is no result.
+static bool grade_once(const struct class* class, const struct class_lesson* l, const char* file,
+                       struct result* r, char* why, size_t size) {
+    char seed[24];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)l->seed);
+    char* text = run_check(class, l->name, file, seed, why, size);
+    bool fine = text && result_from_json(text, r);
+    if (text && !fine) snprintf(why, size, "the check's result is not readable");
+    free(text);
+    return fine;
+}
+
+// One item alone replaces that item in an older grade of the same file by the same grader, in the
+// file `path`. False if there is no such grade.
+static bool complete(const struct class_lesson* l, const char* path, struct result* old,
+                     struct result* r) {
+    r->complete = true;
+    bool fits = result_read(path, old) && result_is_of(l, r->submission, old) &&
+                result_is_of(l, r->submission, r) && !strcmp(old->device, r->device) &&
+                !strcmp(old->isolation, r->isolation);
+    if (!fits) return false;
+    merge(old, r);
+    *r = *old;
+    return true;
+}
+
 // Grades one file. Always leaves a result or an error.
 static void grade(const struct class* class, const char* id, const struct class_lesson* l) {
-    char file[1024], path[1024], seed[24], why[1024] = "", submission[65] = "";
+    char file[1024], path[1024], why[1024] = "";
     snprintf(file, sizeof file, "%s", taken_path(class, id, l));
     snprintf(path, sizeof path, "%s", class_path(class, "results/%s/%s.json", id, l->name));
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)l->seed);
     struct result *r = calloc(1, sizeof *r), *old = calloc(1, sizeof *old);
     if (!r || !old) class_refuse("no memory for a result");
     struct class once = *class;
@@ -181,27 +206,10 @@ static void grade(const struct class* class, const char* id, const struct class_
     bool there = access(file, R_OK) == 0;
     if (!there) snprintf(why, sizeof why, "%.900s: %s", file, strerror(errno));
     for (int i = 0; i < TRIES && there && !fine; i++) {
-        char* text = run_check(&once, l->name, file, seed, why, sizeof why);
-        fine = text && result_from_json(text, r);
-        if (text && !fine) snprintf(why, sizeof why, "the check's result is not readable");
-        free(text);
-        // One item alone replaces that item in an older grade of the same file by the same grader.
-        // Without such a grade all items are graded.
-        if (fine && !r->complete) {
-            snprintf(submission, sizeof submission, "%s", r->submission);
-            r->complete = true;
-            bool fits = result_read(path, old) && result_is_of(l, submission, old) &&
-                        result_is_of(l, submission, r) && !strcmp(old->device, r->device) &&
-                        !strcmp(old->isolation, r->isolation);
-            if (fits) {
-                merge(old, r);
-                *r = *old;
-            } else {
-                once.item = NULL;
-                fine = false;
-                i--;
-                continue;
-            }
+        fine = grade_once(&once, l, file, r, why, sizeof why);
+        if (fine && !r->complete && !complete(l, path, old, r)) {
+            once.item = NULL;
+            fine = grade_once(&once, l, file, r, why, sizeof why);
         }
         if (fine && result_has_error(r)) {
             for (int j = 0; j < r->item_count; j++)

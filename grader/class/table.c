@@ -99,10 +99,12 @@ bool table_read(const char* path, struct table* t) {
     const char* from = utf8 + (strncmp(utf8, "\xef\xbb\xbf", 3) ? 0 : 3);  // a byte-order mark
     csv_set_delim(&parser, (unsigned char)delimiter_of(&from));
     size = strlen(from);
-    enum { IN_FIELD = 2 };  // libcsv's own name for it is not in its header
     bool fine = csv_parse(&parser, from, size, end_field, end_record, &r) == size;
-    bool open = parser.quoted && parser.pstate == IN_FIELD;
-    fine = csv_fini(&parser, end_field, end_record, &r) == 0 && fine && !r.failed && !open;
+    // Only asked strictly does the end say that a quoted field is open, and leaves that field away.
+    csv_set_opts(&parser, CSV_APPEND_NULL | CSV_STRICT | CSV_STRICT_FINI);
+    bool open = csv_fini(&parser, end_field, end_record, &r) != 0;
+    if (open) end_record(0, &r);
+    fine = fine && !r.failed && !open;
     csv_free(&parser);
     free(utf8);
     if (!fine) {

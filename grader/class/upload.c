@@ -16,12 +16,6 @@
 
 #include "class/class.h"
 
-static const char* points(bool known, double value, char text[32]) {
-    text[0] = '\0';
-    if (known) snprintf(text, 32, "%.10g", round(100 * value) / 100);
-    return text;
-}
-
 static const char* field(const struct class* class, const struct row* row, const char* title) {
     int column = row->record < 0 ? -1 : table_column(&class->roster_table, title);
     return column < 0 ? "" : class->roster_table.record[row->record][column];
@@ -99,7 +93,8 @@ static void canvas(const struct class* class, FILE* f) {
     table_field(f, "Points Possible", false);
     for (int c = 1; c < 5; c++) table_field(f, "", false);
     for (int l = 0; l < class->lessons; l++)
-        table_field(f, points(true, possible(class, column[l]), text), l + 1 == class->lessons);
+        table_field(f, points_text(true, possible(class, column[l]), text),
+                    l + 1 == class->lessons);
     for (int i = 0; i < class->rows; i++) {
         const struct row* row = &class->row[i];
         // Canvas does not know who is not on its roster, and would ask whose grades these are.
@@ -116,11 +111,11 @@ static void canvas(const struct class* class, FILE* f) {
             const char* old =
                 column[l] < 0 ? "" : class->roster_table.record[row->record][column[l]];
             bool excused = !strcmp(old, "EX");
-            table_field(f,
-                        excused
-                            ? old
-                            : points(p->known, p->points * possible(class, column[l]) / 100, text),
-                        l + 1 == class->lessons);
+            table_field(
+                f,
+                excused ? old
+                        : points_text(p->known, p->points * possible(class, column[l]) / 100, text),
+                l + 1 == class->lessons);
         }
     }
 }
@@ -138,7 +133,7 @@ static void worksheet(const struct class* class, FILE* f) {
         char* const* old = t->record[row->record];
         double maximum = most < 0 ? 100 : strtod(old[most], NULL);
         // Moodle takes no more than the assignment gives: a bonus ends there.
-        points(row->known, fmin(row->total, 100) * (maximum > 0 ? maximum : 100) / 100, text);
+        points_text(row->known, fmin(row->total, 100) * (maximum > 0 ? maximum : 100) / 100, text);
         for (int c = 0; c < t->fields; c++)
             table_copy(f, c == grade && text[0] ? text : old[c], c + 1 == t->fields);
     }
@@ -163,8 +158,9 @@ static void moodle(const struct class* class, FILE* f) {
         table_field(f, row->email, false);
         for (int l = 0; l < class->lessons; l++)
             // Moodle refuses the whole table for one grade above 100: a bonus ends there.
-            table_field(f, points(row->cell[l].now.known, fmin(row->cell[l].now.points, 100), text),
-                        l + 1 == class->lessons);
+            table_field(
+                f, points_text(row->cell[l].now.known, fmin(row->cell[l].now.points, 100), text),
+                l + 1 == class->lessons);
     }
 }
 

@@ -28,7 +28,7 @@ python=${PYTHON:-python3}
 
 # files_of LESSON: the versions of a lesson in the order of the table, lines of FILE KIND NAME.
 files_of() {
-    for file in solutions/"$1"/steps/*.cu "solutions/$1/${1#*_}.cu" grader/"$1"/peers/*.cu; do
+    for file in solutions/"$1"/steps/*.cu "$(solution "$1")" grader/"$1"/peers/*.cu; do
         [ -e "$file" ] || continue
         # A lesson for any card may have a peer for Hopper GPUs alone.
         case $file in */peers/*) [ "$compute" = 90a ] || ! grep -q '"hopper\.h"' "$file" || continue ;; esac
@@ -39,7 +39,7 @@ files_of() {
         *) echo "$file solution solution" ;;
         esac
     done
-    mine=${FILE:-exercises/$1/${1#*_}.cu}
+    mine=${FILE:-$(exercise "$1")}
     stub "$1" | cmp -s - "$mine" || echo "$mine yours yours"
 }
 

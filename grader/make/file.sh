@@ -17,6 +17,14 @@ name_of() {
     if has_kernel "$1"; then echo "${1#*_}.cu"; else echo answers.txt; fi
 }
 
+# solution LESSON, exercise LESSON: the two files of a lesson.
+solution() {
+    echo "solutions/$1/$(name_of "$1")"
+}
+exercise() {
+    echo "exercises/$1/$(name_of "$1")"
+}
+
 # need_solutions: ends the script with a sentence in the student edition.
 need_solutions() {
     [ -d solutions ] || {

@@ -1,4 +1,4 @@
-# gpu.sh: what bench.sh and tune.sh share; sourced by them.
+# gpu.sh: what is done with nvcc and a GPU, or without. Sourced, not run.
 # shellcheck shell=sh disable=SC2034  # used there
 . grader/make/save.sh
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)

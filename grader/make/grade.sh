@@ -22,7 +22,7 @@ check() {
     fi
     "$build/grader/$lesson/check" "$@"
     code=$?
-    own=exercises/$lesson/$(name_of "$lesson")
+    own=$(exercise "$lesson")
     [ -z "$FILE" ] || [ -e "$FILE" ] || [ ! -e "$own" ] ||
         echo "FILE= is from the course's folder on. The exercise is $own; without FILE= it is graded." >&2
     return "$code"

@@ -73,8 +73,8 @@ awk '{ print } NR == 1 {
     print "matter: its answers are formulas, and what grades them, `grader/21_flop_counting/questions.h`, has to know them."
     print "Whoever opens that file reads the answers. So it is with lessons 22, whose check names the bugs to be found, and 23,"
     print "where `grader/23_profiling/recorded.h` has what is asked of its tables."
-    print "The headers `lessons/*.h` hold what lessons 07, 14 and 16 teach: a kernel of a later"
-    print "lesson may include them, an earlier one is refused."
+    print "The headers `lessons/*.h` hold what lessons teach: a kernel of a later lesson may include them, an earlier one is"
+    print "refused."
     if (graded != "") print "Graded homework is" graded ": their hints do not name the line."
 }' graded="$(echo "$graded" | sed -n 's/^\([0-9]*\)_.*/\1/p' | tr '\n' ' ' | sed 's/^\(.\)/ \1/; s/ $//; s/\([0-9]\) /\1, /g')" README.md >"$out/README.md" || exit 2
 cd "$out" || exit 2

@@ -1,10 +1,10 @@
 #!/bin/sh
 # hint.sh: what `make hint LESSON=12` does: the next of three hints (question, direction, line). It
-# belongs to the cause that the last grade, whole or with CASE=, named for the next step, or to
-# CAUSE=, if there is one. usage: hint.sh LESSON
+# belongs to the cause that the last grade of the exercise, whole or with CASE=, named for the next
+# step, or to CAUSE=, if there is one. usage: hint.sh LESSON
 lesson=$1
 . grader/make/save.sh
-hints=lessons/$lesson/hints.md
+hints=lessons/$lesson/hints.md mine=$(exercise "$lesson")
 [ -f "$hints" ] || {
     echo "$hints does not exist." >&2
     exit 2
@@ -26,8 +26,8 @@ $last
 TEXT
 fi
 if [ -z "$CAUSE" ] && [ "$score" = 100 ]; then
-    echo "The last grade was 100/100: there is nothing to hint at. Next are the homework questions in"
-    echo "lessons/$lesson/README.md$([ ! -d solutions ] || echo " and the solution, solutions/$lesson/")."
+    echo "The last grade of $mine was 100/100: there is nothing to hint at. Next are the homework"
+    echo "questions in lessons/$lesson/README.md$([ ! -d solutions ] || echo " and the solution, solutions/$lesson/")."
     exit 0
 fi
 if [ -z "$CAUSE" ] && [ -n "$part" ] && [ -n "$score" ] && [ "$score" = "$max" ]; then
@@ -48,7 +48,6 @@ gaps() {
     grep -c 'your code goes here'
 }
 begin=
-mine=exercises/$lesson/$(name_of "$lesson")
 if [ -z "$CAUSE" ] && [ "$score" = 0 ] && left=$(gaps <"$mine") &&
     [ "$left" = "$(stub "$lesson" 2>/dev/null | gaps)" ]; then
     begin=$(grep -n 'your code goes here' "$mine" | head -n 1 | cut -d: -f1)
@@ -100,7 +99,7 @@ wrap() {
 }
 title=$(sed -n "s/^## $level *//p" "$hints")
 echo "Hint $level of $last_level (${title:-hint})${cause:+, for: $cause}"
-[ -n "$CAUSE" ] || [ -z "$graded" ] || echo "It follows from your last $followed, $graded."
+[ -n "$CAUSE" ] || [ -z "$graded" ] || echo "It follows from your last $followed of $mine, $graded."
 [ -z "$unknown" ] || echo "It is the lesson's own: there is none for $unknown."
 [ -z "$begin" ] || echo "Nothing is written yet: the first gap is line $begin of $mine."
 echo

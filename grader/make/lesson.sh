@@ -19,17 +19,7 @@ printf '  %s\n' "$@" >&2
 if [ -z "$asked" ]; then
     echo "Say which lesson: LESSON=12 or LESSON=flash_forward." >&2
 elif [ "$count" = 0 ]; then
-    planned=$(awk -v asked="$asked" '
-        # | 08 fused_linear (to come) | ...
-        /^[|] [0-9]+ [a-z_0-9]+ [(]to come[)]/ {
-            if (asked == $2 "_" $3 || asked == $3 || asked + 0 == $2 + 0 && asked ~ /^[0-9]+$/)
-                print $2 "_" $3
-        }' README.md)
-    if [ -n "$planned" ]; then
-        echo "Lesson $planned is to come; it is not there yet." >&2
-    else
-        echo "There is no lesson $asked." >&2
-    fi
+    echo "There is no lesson $asked." >&2
 else
     echo "LESSON=$asked can mean: $found." >&2
 fi

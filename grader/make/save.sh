@@ -14,14 +14,6 @@ save() {
     echo "Your $1 was saved as $saved/$1."
 }
 
-# solution LESSON, exercise LESSON: the two files of a lesson.
-solution() {
-    echo "solutions/$1/$(name_of "$1")"
-}
-exercise() {
-    echo "exercises/$1/$(name_of "$1")"
-}
-
 # handed_out: the commit of the last `make handout` in this clone, which students' commits, and an
 # instructor's own, may lie upon; nothing where none made it. A service that copies files without
 # their history leaves one commit: that one.

@@ -9,7 +9,6 @@
 # usage: torch.sh LESSON            builds and checks
 #        torch.sh build LESSON KEY  builds that of exercises/, of solutions/, or with another key FILE=
 . grader/make/gpu.sh
-. grader/make/file.sh
 
 # The environment of setup.sh --torch, if it was made.
 python=${PYTHON:-build/torch/env/bin/python}

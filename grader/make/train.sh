@@ -5,7 +5,6 @@
 # usage: train.sh      with FROM (exercises), MODEL (tiny), STEPS, WARM, SEED, DEVICE in the environment, OUT, the
 #        folder for checkpoint and curve (build/train), GPUS, and NCCL, its library (what the loader finds)
 . grader/make/gpu.sh
-. grader/make/file.sh
 from=${FROM:-exercises} model=${MODEL:-tiny} out=build/train to=${OUT:-build/train}
 lessons="07_tensor_core_matmul 08_fused_linear 11_cross_entropy 14_flash_tensor_core 16_flash_backward_split
 24_hopper_matmul 25_hopper_flash 26_hopper_backward 29_train_gpt"
@@ -69,14 +68,14 @@ chosen="" others=""
 layer=solutions/24_hopper_matmul/layer/fused_linear.cu
 if [ -z "$hopper" ] || [ ! -e $layer ]; then layer=; fi
 for lesson in $lessons; do
-    file=exercises/$lesson/${lesson#*_}.cu
+    file=$(exercise "$lesson") solution=$(solution "$lesson")
     why=
     if [ "$from" = exercises ] && why=$("$build/train/standing" "build/results/$lesson.json" "$file"); then
         chosen="$chosen $file"
         [ "$lesson" != 08_fused_linear ] || layer=
         echo "Lesson ${lesson%%_*}: $file"
-    elif [ -e "solutions/$lesson/${lesson#*_}.cu" ]; then
-        chosen="$chosen solutions/$lesson/${lesson#*_}.cu"
+    elif [ -e "$solution" ]; then
+        chosen="$chosen $solution"
         others="$others${why:+
     $file $why}"
     else

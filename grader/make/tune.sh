@@ -24,7 +24,7 @@ out=build/tune/$lesson
 rm -rf "$out"
 mkdir -p "$out" "plots/data/$gpu"
 make -s --no-print-directory "build/grader/$lesson/bench" || exit 2
-file=${FILE:-solutions/$lesson/${lesson#*_}.cu}
+file=${FILE:-$(solution "$lesson")}
 grep -v '^#' "$candidates" | tr -d ' ' | tr , x >"$out/names"
 echo "Compiling $(wc -l <"$out/names") choices of tiles"
 compile() { # compile NAME: with this choice for every kernel

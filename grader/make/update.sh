@@ -1,8 +1,7 @@
 #!/bin/sh
 # update.sh: what `make update` does: fetches the course's new version without touching your work.
-# Every exercise you changed is saved, and is still yours afterwards. What make bench, compare and
+# Every exercise you changed is saved, and is still yours afterwards. What make bench, plots and
 # tune wrote over files of the course is saved, and is the course's afterwards. usage: update.sh
-# LESSON...
 . grader/make/save.sh
 
 die() {

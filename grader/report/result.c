@@ -30,14 +30,6 @@ void result_total(struct result* r) {
     }
 }
 
-// A student mends the lowest rank first.
-static int rank(const struct result_item* item) {
-    static const char* const unanswered[] = {"no_answer", "not_answered", "bug_not_named"};
-    for (size_t i = 0; i < sizeof unanswered / sizeof *unanswered; i++)
-        if (strcmp(item->cause, unanswered[i]) == 0) return 3;
-    return item->cost ? 2 : strcmp(item->cause, "unknown") == 0;
-}
-
 const struct result_item* result_first_to_mend(const struct result* r) {
     const struct result_item* best = NULL;
     int most = 0;
@@ -47,7 +39,7 @@ const struct result_item* result_first_to_mend(const struct result* r) {
         if (item->outcome != OUTCOME_FAIL) continue;
         if (r->begin && r->score == 0 && item->unbegun) return item;
         for (int k = i; k < r->item_count; k++) count += strcmp(r->item[k].cause, item->cause) == 0;
-        if (best && rank(item) >= rank(best) && (rank(item) != rank(best) || count <= most))
+        if (best && (item->rank > best->rank || (item->rank == best->rank && count <= most)))
             continue;
         best = item;
         most = count;

@@ -47,7 +47,8 @@ struct result_item {
     bool idea;           // it pays for the idea of the lesson
     bool safe;           // passed, watched for races and stray accesses; likewise
     int broken;          // a promise of the contract that was not kept (check/), 0: none; likewise
-    bool cost;           // failed by a cost, not by its answers; likewise
+    int rank;            // of its cause: enum cause_rank (check/cause.h); likewise
+    bool counted;        // failed by a count, whose lines make profile tells; likewise
     enum visit visit;    // likewise
     bool own_words;      // its message says more than others with its cause; likewise
     bool missing;        // nothing is there, which the cause says as well; likewise

@@ -254,7 +254,7 @@ static void print_next(const struct result* r, const struct result_item* failed)
     if (*r->card) snprintf(card, sizeof card, " CARD=%s", r->card);
     printf("Next: make hint LESSON=%.*s%s\n", digits, number, cause);
     if (r->text) return;
-    if (failed->cost)
+    if (failed->counted)
         printf("      make profile LESSON=%.*s%s%s\n", digits, number, file, card);
     else
         printf("      make debug LESSON=%.*s%s%s SEED=%s CASE='%s'\n", digits, number, file, card,
@@ -279,7 +279,7 @@ static void find_line(const struct result* r, const struct result_item* failed, 
         snprintf(line, size, "%.*s", (int)strcspn(from, "\n"), from);
     } else if ((from = result_place(r, all, &n))) {
         snprintf(line, size, "%.*s", (int)n, from);
-    } else if (failed->cost) {
+    } else if (failed->counted) {
         snprintf(line, size, "make profile tells it");
     }
 }

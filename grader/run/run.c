@@ -67,11 +67,13 @@ void cudev_on_note(const char* kind, unsigned line, const char* text) {
 }
 
 // What the CPU device calls when it refuses a call or a launch.
-void cudev_on_refusal(const char* refused, const char* line) {
+void cudev_on_refusal(const char* call, int error, const char* line) {
     if (!answer) return;
     vault_open();
     size_t used = strlen(answer->refused_text);
-    if (strcmp(refused, "launch") == 0) answer->refused_launches++;
+    answer->refused_launches += strcmp(call, "launch") == 0;
+    answer->refused_moves += strncmp(call, "cudaMem", strlen("cudaMem")) == 0;
+    answer->refused_devices += error == cudaErrorInvalidDevice;
     if (!strstr(answer->refused_text, line))
         snprintf(answer->refused_text + used, sizeof answer->refused_text - used, "%s", line);
     vault_close();
@@ -154,11 +156,6 @@ struct strides run_strides(const char* array) {
         step[axis] = run_int(name);
     }
     return (struct strides){.b = step[0], .n = step[1], .h = step[2]};
-}
-
-float* run_rows(const char* array, const char* first) {
-    float* begin = run_gpu(array);
-    return begin ? begin + run_int(first) : NULL;
 }
 
 int run_widths(int (*call_with)(int64_t cols)) {

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "course.h"
 
@@ -16,7 +17,7 @@
 // A name the case does not have ends the program: the lesson's check.c and call.c disagree.
 void* run_gpu(const char* name);
 
-// The host address of a tensor the case declared with check_on_host(); lesson 01's alone.
+// The host address of a tensor the case declared with check_on_host(), for host code.
 void* run_cpu(const char* name);
 
 // A scalar of the case.
@@ -27,9 +28,21 @@ double run_real(const char* name);
 // "stride_q.b", "stride_q.n" and "stride_q.h".
 struct strides run_strides(const char* array);
 
-// The address of an array of floats whose rows may begin a few elements later: `first` is the name
-// of that number.
-float* run_rows(const char* array, const char* first);
+// How many elements behind its beginning the launcher is to find an array: of "C" the case says it
+// as "first_C". The address there; NULL if the case passes NULL.
+static inline int64_t run_first(const char* array) {
+    char name[32];
+    snprintf(name, sizeof name, "first_%s", array);
+    return run_int(name);
+}
+static inline float* run_floats(const char* array) {
+    float* begin = run_gpu(array);
+    return begin ? begin + run_first(array) : NULL;
+}
+static inline bf16* run_bf16(const char* array) {
+    bf16* begin = run_gpu(array);
+    return begin ? begin + run_first(array) : NULL;
+}
 
 // Calls for rows of "cols" numbers; before that for rows of "narrower" fewer, and of "step" more
 // and so on. Ends with the first status that is not COURSE_OK, and returns it.

@@ -15,7 +15,7 @@ status=0
 for test in "$build"/test/unit/*; do "$test" >/dev/null 2>&1 || status=1; done
 for lesson; do
     sh grader/test/wrong.sh list "$lesson" >/dev/null
-    for file in "solutions/$lesson/$(name_of "$lesson")" "exercises/$lesson/$(name_of "$lesson")" \
+    for file in "$(solution "$lesson")" "$(exercise "$lesson")" \
         grader/"$lesson"/right/* build/wrong/"$lesson"/*; do
         for format in text json; do
             "$build/grader/$lesson/check" "$file" --format $format --device cpu --seed 7 >/dev/null 2>&1

@@ -21,11 +21,11 @@ jobs_of() { # jobs_of KIND LESSON...
         has_kernel "$lesson" || continue
         case $kind in
         stub)
-            awk -f grader/make/cut.awk "solutions/$lesson/${lesson#*_}.cu" >"$out/$lesson.cu"
+            awk -f grader/make/cut.awk "$(solution "$lesson")" >"$out/$lesson.cu"
             echo "$lesson stub $out/$lesson.cu"
             ;;
         right)
-            for file in "solutions/$lesson/${lesson#*_}.cu" "grader/$lesson"/right/*.cu; do
+            for file in "$(solution "$lesson")" "grader/$lesson"/right/*.cu; do
                 echo "$lesson right $file"
             done
             ;;

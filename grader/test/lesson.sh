@@ -14,8 +14,8 @@
 mode=$1 lesson=$2
 function=${lesson#*_}
 ending=$(ending_of "$lesson")
-solution=solutions/$lesson/$(name_of "$lesson")
-exercise=exercises/$lesson/$(name_of "$lesson")
+solution=$(solution "$lesson")
+exercise=$(exercise "$lesson")
 out=build/test/$lesson
 stub=$out/$function.$ending
 wrong=$out/wrong

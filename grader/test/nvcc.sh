@@ -119,7 +119,7 @@ TEXT
     ;;
 every)
     has_kernel "$lesson" || exit 0
-    solution=solutions/$lesson/$(name_of "$lesson")
+    solution=$(solution "$lesson")
     said=build/test/nvcc/$lesson.said
     architectures=$("$nvcc" --list-gpu-arch | sed -n 's/^compute_//p' | awk '$1 >= 80; $1 == 90 { print "90a" }')
     ! grep -q '"hopper\.h"' "$solution" || architectures=90a

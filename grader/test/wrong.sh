@@ -124,7 +124,7 @@ save() {
     at "$1" "$2"
     if edited; then
         base=$(sed -n '/^$/q; s|^// base: ||p' "$file")
-        base=${base:-solutions/$1/$(name_of "$1")}
+        base=${base:-$(solution "$1")}
         # The base moved on since the edit began: take its changes over.
         if grep -qxF "// base: $base" "$made.$ending" 2>/dev/null && ! cmp -s "$base" "$made.base"; then
             { head_of "$file"; echo; cat "$made.base"; } >"$made.old"

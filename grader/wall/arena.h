@@ -15,7 +15,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 12,
+    ARENA_VERSION = 13,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -184,19 +184,19 @@ struct arena_answer {
     int64_t to_host[ARENA_ROUNDS];    // bytes the launcher copied to, or mapped for, the host
     int64_t on_device[ARENA_ROUNDS];  // bytes it copied on the device: meter.h
     struct arena_traffic traffic[ARENA_ROUNDS];
-    uint32_t findings;          // of the checked build, all rounds
-    char finding_kind[32];      // of the first: "race", ...
-    uint32_t finding_line;      // its line in the submission; 0: none is known
-    char finding_text[6144];    // of the first ones
-    char note_kind[32];         // what may explain a wrong result; "": nothing
-    uint32_t note_line;         // likewise
-    char note_text[1024];       // its text
-    uint32_t refused_launches;  // by the CPU device
-    char refused_text
-        [2048];       // of the calls and launches that it refused, a line each, each line once
-    char kind[32];    // a diagnosis of the device: "barrier_divergence", ...
-    uint32_t line;    // its line in the submission; 0: none is known
-    char text[4096];  // its text
+    uint32_t findings;        // of the checked build, all rounds
+    char finding_kind[32];    // of the first: "race", ...
+    uint32_t finding_line;    // its line in the submission; 0: none is known
+    char finding_text[6144];  // of the first ones
+    char note_kind[32];       // what may explain a wrong result; "": nothing
+    uint32_t note_line;       // likewise
+    char note_text[1024];     // its text
+    // What the CPU device refused: launches; copies and fills; calls that name another device.
+    uint32_t refused_launches, refused_moves, refused_devices;
+    char refused_text[2048];  // of all that it refused, a line each, each line once
+    char kind[32];            // a diagnosis of the device: "barrier_divergence", ...
+    uint32_t line;            // its line in the submission; 0: none is known
+    char text[4096];          // its text
 };
 
 struct arena_head {

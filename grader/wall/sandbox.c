@@ -172,7 +172,6 @@ int sandbox_exec(enum wall_level level, const struct wall_job* job, int user) {
     if (restrict_files(job) != 0) return -1;
     char* const* argv = (char* const*)(uintptr_t)job->argv;
     if (job->program >= 0)
-        return (int)syscall(SYS_execveat, PROGRAM_FD, "", argv, environ,
-                            0x1000 /* AT_EMPTY_PATH */);
+        return (int)syscall(SYS_execveat, PROGRAM_FD, "", argv, environ, AT_EMPTY_PATH);
     return execvp(argv[0], argv);
 }

@@ -32,6 +32,9 @@ extern const struct known_card cards[];
 // there runs on all of them.
 #define CARD_STRICTEST "rtx3090"
 
+// One that is newer than Hopper GPUs. Its blocks have as much shared memory as the strictest one's.
+#define CARD_NEWER "rtx5090"
+
 // The card of this id; the first one for NULL or ""; NULL if there is none.
 const struct known_card* card_named(const char* id);
 

@@ -93,7 +93,7 @@ static void describe(char* text, size_t size, const struct allocation* a) {
                  a->number);
 }
 
-void cudev_describe_address(char* text, size_t size, const void* p) {
+bool cudev_describe_address(char* text, size_t size, const void* p) {
     const struct allocation *a = cudev_allocation_at(p), *gone = a ? NULL : cudev_freed_at(p);
     const struct pool* pool = cudev_pool_of(p);
     char which[250];
@@ -102,7 +102,7 @@ void cudev_describe_address(char* text, size_t size, const void* p) {
         const char* data = a ? a->data + a->named_at : gone->data;
         snprintf(text, size, "byte %td of %s%s", (const char*)p - data, which,
                  a ? "" : ", which were freed before");
-        return;
+        return false;
     }
     for (size_t i = 0; pool && i < pool->count && pool->table[i].data <= (const char*)p; i++)
         a = &pool->table[i];
@@ -117,6 +117,7 @@ void cudev_describe_address(char* text, size_t size, const void* p) {
                  : cudev_is_far(p) ? "between the rows of an array"
                                    : "not device memory");
     }
+    return a != NULL;
 }
 
 bool cudev_allocation_add(struct pool* pool, size_t position, const struct allocation* a) {

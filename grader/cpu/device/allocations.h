@@ -56,8 +56,8 @@ const char* cudev_allocation_call(const struct allocation* a);  // "cudaMalloc"
 // A source file that has called cudaMalloc; NULL if there is none.
 const char* cudev_allocation_file(void);
 // "byte 4000 of the 4000 bytes cudaMalloc'ed at k.cu:11". An address in no allocation is described
-// as so many bytes past the allocation before it.
-void cudev_describe_address(char* text, size_t size, const void* p);
+// as so many bytes past the allocation before it, if there is one: then true is returned.
+bool cudev_describe_address(char* text, size_t size, const void* p);
 
 // ---- changes -----------------------------------------------------------------------------------
 

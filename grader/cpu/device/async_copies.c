@@ -106,10 +106,9 @@ static void report(struct worker* w, const char* kind, const struct place* at, c
 static void report_space(struct worker* w, const struct place* at, const char* verb, const void* p,
                          const char* space, const char* next) {
     char text[400], what[300] = "a NULL pointer";
-    if ((uintptr_t)p >= 4096) cudev_describe_address(what, sizeof what, p);
-    snprintf(text, sizeof text, "%s %p, which is not %s (%s),", verb, p, space, what);
     // An array of that space is near: it is its index that is wrong.
-    const bool is_past = strstr(what, " bytes past ");
+    const bool is_past = (uintptr_t)p >= 4096 && cudev_describe_address(what, sizeof what, p);
+    snprintf(text, sizeof text, "%s %p, which is not %s (%s),", verb, p, space, what);
     report(w, is_past ? "out_of_bounds" : "bad_address", at, text,
            is_past
                ? "which index gets there? the last block and the last tile are the usual suspects"

@@ -37,9 +37,10 @@ void cudev_on_finding(const char* kind, unsigned line, const char* text) __attri
 void cudev_on_note(const char* kind, unsigned line, const char* text) __attribute__((weak));
 
 // A program may define this function. It is called for each call of the API, and each launch, that
-// the device refuses; the program goes on. call: the function, or "launch". text: the line that is
-// also printed to stderr. Both strings are valid only during the call.
-void cudev_on_refusal(const char* call, const char* text) __attribute__((weak));
+// the device refuses; the program goes on. call: the function, or "launch". error: the cudaError_t
+// that it returns. text: the line that is also printed to stderr. Both strings are valid only
+// during the call.
+void cudev_on_refusal(const char* call, int error, const char* text) __attribute__((weak));
 
 // A program may define this function. An instrumented program with CUDEV_WATCH asks it before host
 // code writes to memory that is not the device's. 0 means that it must not: the program then ends

@@ -170,6 +170,7 @@ static void name_shared(struct array_name* n, const struct worker* w, uint64_t o
         snprintf(n->origin, sizeof n->origin,
                  "%s: dynamic shared memory, %zu bytes (%zu elements of %zu) given at the launch",
                  n->name, s->shared_bytes, s->shared_bytes / element, element);
+        n->dynamic = true;
         n->begin = (uint64_t)(data - ARENA_BASE);
         n->end = n->begin + s->shared_bytes;
         n->id = 1;

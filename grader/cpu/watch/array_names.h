@@ -8,6 +8,7 @@ struct array_name {
     char name[80];        // "As", "A"
     char element[120];    // "As[0][1]"
     char origin[240];     // "As: __shared__, 16 x 16 elements of 4 bytes, k.cu:8"
+    bool dynamic;         // shared memory that the launch asks for
     uint64_t begin, end;  // offsets
     unsigned id;          // the same for the same declaration or argument of one kernel; not 0
 };

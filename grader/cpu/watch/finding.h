@@ -37,6 +37,7 @@ struct finding {
     size_t bytes;
     char what[120];    // "As[0][1]"
     char origin[240];  // where the array comes from
+    bool dynamic;      // it is shared memory that the launch asks for
     char text[160];    // what happened, where "read" or "write" does not say it
     char detail[80];   // the mistake, where the kind alone does not say it
     char file[200];    // of an index out of bounds: the compiler knows the line

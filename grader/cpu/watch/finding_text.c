@@ -185,7 +185,7 @@ static const char* advice(const struct finding* f) {
                    "access; if a ticket\n        is drawn between the two, a __threadfence() "
                    "before "
                    "it";
-        if (strstr(f->origin, "dynamic shared memory"))  // where most tiles have several buffers
+        if (f->dynamic)  // where most tiles have several buffers
             return "is a __syncthreads() missing between the two, or within a warp a __syncwarp()? "
                    "(in a loop: also before\n        the next round) Or is another of several "
                    "buffers meant in one of them?";

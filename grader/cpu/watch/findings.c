@@ -69,6 +69,7 @@ void cudev_finding_where(struct finding* f, const struct worker* w, uint64_t off
     cudev_name_array(&n, w, offset, bytes);
     snprintf(f->what, sizeof f->what, "%s", n.element);
     snprintf(f->origin, sizeof f->origin, "%s", n.origin);
+    f->dynamic = n.dynamic;
     f->bytes = bytes;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "check/check.h"
+#include "test/unit/run.h"
 #include "wall/cache.h"
 #include "wall/fingerprint.h"
 #include "wall/scratch.h"
@@ -244,9 +245,5 @@ int main(void) {
     tcase_add_test(t, test_cache);
     tcase_add_test(t, test_cache_is_bounded);
     suite_add_tcase(suite, t);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed || run != 6 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite, 6);
 }

@@ -5,6 +5,7 @@
 
 #include "check/check.h"
 #include "check/compare.h"
+#include "test/unit/run.h"
 
 static enum verdict judge(double want, double got, double tolerance) {
     return compare_element(want, got, false, false, tolerance);
@@ -175,9 +176,5 @@ int main(void) {
     tcase_add_test(t, test_mean);
     tcase_add_test(t, test_nothing_is_no_pass);
     suite_add_tcase(suite, t);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed || run != 17 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite, 17);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "check/state.h"
+#include "test/unit/run.h"
 
 enum { ROWS = 16, COLUMNS = 32, N = ROWS * COLUMNS };
 
@@ -156,9 +157,5 @@ int main(void) {
     TCase* t = tcase_create("diagnose");
     for (int i = 0; i < TESTS; i++) tcase_add_test(t, tests[i]);
     suite_add_tcase(suite, t);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed || run != TESTS ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite, TESTS);
 }

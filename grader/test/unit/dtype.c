@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "test/unit/run.h"
 
 // Every finite 16-bit value is itself, and comes back as the same bits.
 START_TEST(test_every_value) {
@@ -97,9 +98,5 @@ int main(void) {
     tcase_add_test(t, test_whole_numbers);
     tcase_add_test(t, test_nan_bits);
     suite_add_tcase(suite, t);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed || run != 7 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite, 7);
 }

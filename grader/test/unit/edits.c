@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/unit/run.h"
+
 static const char given[] = "int a;\n"
                             "enum {\n"
                             "    name_of_x = NONE,\n"
@@ -156,9 +158,6 @@ int main(void) {
     tcase_add_test(t, test_read);
     tcase_add_test(t, test_list);
     suite_add_tcase(suite, t);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed > 0 || run == 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite, sizeof same / sizeof same[0] +
+                                sizeof other_sections / sizeof other_sections[0] + 3);
 }

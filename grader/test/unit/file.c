@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "test/unit/run.h"
 
 static char folder[64], path[128];
 
@@ -68,9 +69,5 @@ int main(void) {
     tcase_add_test(t, test_why_not);
     tcase_add_test(t, test_clock);
     suite_add_tcase(suite, t);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed > 0 || run == 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite, 3);
 }

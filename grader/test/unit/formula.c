@@ -8,6 +8,7 @@
 #include "check/check.h"
 #include "formula/answers.h"
 #include "formula/formula.h"
+#include "test/unit/run.h"
 
 static const struct formula_size sizes[] = {{"N", 5}, {"N_q", 7}, {"H", 2}};
 
@@ -264,9 +265,5 @@ int main(void) {
     tcase_add_test(tests, test_long_answer);
     tcase_add_test(tests, test_zero_byte);
     suite_add_tcase(suite, tests);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed || run != TESTS ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite, TESTS);
 }

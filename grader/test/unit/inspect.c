@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "check/check.h"
+#include "test/unit/run.h"
 #include "wall/inspect.h"
 
 #define LINE3 "# 3 \"x.cu\"\n"
@@ -307,10 +308,5 @@ int main(void) {
     tcase_add_test(t, test_gpu);
     tcase_add_test(t, test_missing);
     suite_add_tcase(suite, t);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed || run != 4 + TEXTS + INCLUDES + REFUSED + READ_ALWAYS ? EXIT_FAILURE
-                                                                         : EXIT_SUCCESS;
+    return run_suite(suite, 4 + TEXTS + INCLUDES + REFUSED + READ_ALWAYS);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/unit/run.h"
 #include "wall/inspect.h"
 
 // The text of a file of this name, as the preprocessor leaves it.
@@ -41,9 +42,5 @@ int main(void) {
     tcase_add_test(t, test_the_line_is_named);
     tcase_add_test(t, test_a_long_name);
     suite_add_tcase(suite, t);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed > 0 || run == 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite, 2);
 }

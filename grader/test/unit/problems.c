@@ -5,6 +5,7 @@
 
 #include "check/check.h"
 #include "report/result.h"
+#include "test/unit/run.h"
 
 // What problems_print() prints; the caller frees it.
 static char* printed(const struct result* r, const char* compiler) {
@@ -185,9 +186,5 @@ int main(void) {
     tcase_add_test(t, test_launch);
     tcase_add_test(t, test_hostile);
     suite_add_tcase(suite, t);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed || run != 7 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite, 7);
 }

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check.h"
+#include "check/state.h"
 #include "report/result.h"
+#include "test/unit/run.h"
 
 START_TEST(test_there_and_back) {
     static struct result r, back;
@@ -84,9 +85,8 @@ START_TEST(test_first_to_mend) {
                                          "race",          "unknown",     "leak"};
     static const int wanted[] = {4, 6, 2, 1, 0};  // as items get right, the first wanted ones first
     for (int i = 0; i < 7; i++) {
-        strcpy(r.item[i].cause, causes[i]);
+        record_cause(&r.item[i], cause_from_id(causes[i]));
         r.item[i].outcome = OUTCOME_FAIL;
-        r.item[i].cost = i == 1;
     }
     // a stub says itself where to begin
     r.item[2].unbegun = true;
@@ -155,6 +155,10 @@ END_TEST
 START_TEST(test_causes) {
     for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
         enum cause cause = (enum cause)i;
+        struct result_item item;
+        record_cause(&item, cause);
+        ck_assert_str_eq(item.cause, cause_id(cause));
+        ck_assert_int_eq(item.rank, cause_rank(cause));  // as command_last() has it
         ck_assert_int_eq(cause_from_id(cause_id(cause)), cause);
         ck_assert_uint_gt(strlen(cause_sentence(cause)), 10);
         ck_assert_uint_lt(strlen(cause_sentence(cause)), sizeof((struct result_item*)0)->sentence);
@@ -178,9 +182,5 @@ int main(void) {
     tcase_add_test(t, test_first_to_mend);
     tcase_add_test(t, test_begin);
     suite_add_tcase(suite, t);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed || run != 11 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite, 11);
 }

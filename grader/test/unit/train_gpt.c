@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "29_train_gpt/reference.h"
+#include "test/unit/run.h"
 
 enum { LOOKED_AT = 50 };
 static const struct block_size size = {2, 5, 16, 2};
@@ -117,9 +118,5 @@ int main(void) {
     tcase_add_test(all, test_differences);
     tcase_add_test(all, test_slips_differ);
     suite_add_tcase(suite, all);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed != 0 || run != 2;
+    return run_suite(suite, 2);
 }

@@ -13,6 +13,7 @@
 
 #include "check/check.h"
 #include "base/dtype.h"
+#include "test/unit/run.h"
 #include "wall/arena.h"
 #include "wall/build.h"
 #include "wall/processes.h"
@@ -217,9 +218,5 @@ int main(void) {
     tcase_add_test(t, test_children_of_threads_are_met);
     tcase_add_loop_test(t, test_sees_nothing, 0, WALL_LEVELS);
     suite_add_tcase(suite, t);
-    SRunner* runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed || run != 16 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite, 16);
 }
