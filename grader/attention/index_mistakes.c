@@ -348,6 +348,8 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     if (!finite && is_of_one(p, t) && has_empty_rows(p)) return CAUSE_hidden_in_one;
     enum cause cause = finite && p->index.used ? explain_pairs(&s, false) : CAUSE_NONE;
     if (cause) return cause;
+    // with 1 in its place it was right: these cases come last
+    if (m->causal && m->window > 0 && p->flag != 1) return CAUSE_causal_ignored;
     if (is_of_later_batches(&s)) return CAUSE_batch_ignored;
     if (is_of_later_heads(&s)) return CAUSE_document_of_head;
     // with ordinary numbers it was right: these cases come last

@@ -149,8 +149,8 @@
     CAUSE(lse_no_log, "LSE is m + l: the logarithm of l is missing")                               \
     CAUSE(lse_unscaled, "the maximum in LSE is of the unscaled scores")                            \
     /* which keys a query sees */                                                                  \
-    CAUSE(causal_ignored, "the flag `causal` is ignored, or taken for set at 1 alone: any number " \
-                          "but 0 hides keys")                                                      \
+    CAUSE(causal_ignored, "the flag `causal` is ignored, taken for set at 1 alone, or counted "    \
+                          "with: it is any number but 0, and hides keys")                          \
     CAUSE(mask_corner,                                                                             \
           "the causal mask starts at the wrong corner: query i sees keys up to i + N_k - N_q")     \
     CAUSE(mask_off_by_one,                                                                         \
