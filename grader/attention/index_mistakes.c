@@ -287,7 +287,10 @@ static enum cause explain_pairs(const struct suspect* s, bool nothing) {
     for (int n = 0; !found && next_mistake(&right, n, &mistaken, &cause); n++) {
         if (!cause || (nothing && cause != CAUSE_mask_corner)) continue;
         index_find_lines(&mistaken);
-        if (can_be(s, &right, &mistaken) && is_right_for(*s, &mistaken, false)) found = cause;
+        // Without `causal` nothing is said of a corner: what is below 0 is in no document.
+        const bool below_0 = mistaken.index.flaw == BOTTOM_RIGHT_ONLY_UP && !right.index.causal;
+        if (can_be(s, &right, &mistaken) && is_right_for(*s, &mistaken, false))
+            found = below_0 && !nothing ? CAUSE_document : cause;
         index_free_lines(&mistaken);
     }
     if (!found && !nothing && !right.contract->backward && are_edges_unmasked(s))

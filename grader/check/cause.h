@@ -193,7 +193,7 @@
           "the keys of the document's prefix are never too late: its early queries see them, "     \
           "too, and a window hides them")                                                          \
     CAUSE(document, "a query sees keys of its own document alone: look up each row's, not the "    \
-                    "tile's; documents may be empty")                                              \
+                    "tile's; documents may be empty, and below 0 there is none")                   \
     CAUSE(document_of_head, "documents are a batch's: cu_seqlens has a row for each batch, which " \
                             "all its heads share")                                                 \
     CAUSE(tile_bounds,                                                                             \
