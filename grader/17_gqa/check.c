@@ -128,6 +128,8 @@ static void forward_places(struct check* c) {
     }
     struct problem mixed = with_scale(sizes(c, &of_forward, 4, 1, 64, 64, true), 0.4);
     forward_case(with_heads(mixed, 2, 4), MIXED, "", JUDGE_O);
+    // All heads of a query lie side by side, and share a key head: yet queries do not.
+    forward_case(with_heads(forward_of(c, 4, 16, 64, false), 2, 4), ROWS_APART, "", JUDGE_O);
     forward_case_far(with_heads(sizes(c, &of_forward, 4, 2, 16, 64, false), 2, 4));
 }
 
@@ -192,7 +194,9 @@ static void causal(struct check* c) {
     backward_case_growing(sizes(c, &of_backward, 1, 1, 128, 128, true));
     backward_case(backward_of(c, 2, 128, 128, true));
     backward_case(with_flag(backward_of(c, 2, 64, 128 + 2 * check_pick(c, 1, 31), true), -256));
-    backward_case(with_d(backward_of(c, 2, 128, check_pick(c, 33, 62), true), 128));
+    // A card whose blocks may have more memory than the grade's: a launcher may have other kernels.
+    backward_case(
+        on_card(with_d(backward_of(c, 2, 128, check_pick(c, 33, 62), true), 128), "h100"));
     backward_case_tested(backward_of(c, 3, 3, check_pick(c, 5, 6), true));
     backward_case_one_key_less(sizes(c, &of_backward, 1, 1, 130, 130 + 126, true));
     backward_case(sizes(c, &of_backward, 4, 2, 130, 130, true));  // several blocks of several heads
@@ -229,6 +233,7 @@ static void places(struct check* c) {
     }
     struct problem mixed = with_heads(sizes(c, &of_backward, 4, 2, 64, 64, true), 2, 4);
     backward_case_named(with_scale(mixed, 0.6), MIXED, "");
+    backward_case_named(backward_of(c, 4, 32, 64, false), ROWS_APART, "");
     backward_case(with_scale(backward_of(c, 2, 17, 17, false), -0.8));
     backward_case(with_scale(backward_of(c, 2, 49, 65, false), 0));
     backward_case_far(with_heads(sizes(c, &of_backward, 4, 2, 64, 64, false), 2, 4));
@@ -327,6 +332,9 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
         {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
         {COURSE_BAD_ARGUMENT, {{"H_k", -1}}},
+        // what comes first in the contract's list counts
+        {COURSE_BAD_ARGUMENT, {{"H_k", 3}, {"d", 80}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", 3}, {"B", 0}}},
         {COURSE_UNSUPPORTED, {{"H", 0}, {"H_k", 65536}}},
         {COURSE_UNSUPPORTED, {{"H", 0}, {"H_k", 65536}, {"B", 65536}}},
         {0},

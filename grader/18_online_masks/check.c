@@ -81,11 +81,14 @@ static void judge_windows(struct check* c, const struct contract* of) {
     judge(sizes(c, of, 192, 192, MASK(.causal = true, .window = W)), NULL, JUDGE_O);
     judge(sizes(c, of, 192, 192, MASK(.window = check_pick(c, 20, 50))), NULL, JUDGE_O);
     struct problem p = sizes(c, of, 128, 128 + more, MASK(.causal = true, .window = W));
-    judge(with_d(p, 128), NULL, JUDGE_O);
+    // Blocks of the card may have more memory than the grade's: a launcher may have other kernels.
+    judge(on_card(with_d(p, 128), of->backward ? "h100" : NULL), NULL, JUDGE_O);
     p = sizes(c, of, 64, 128, MASK(.causal = true));
     judge(with_flag(p, -1), NULL, JUDGE_O);
     // The window hides whole tiles and a part of the next: that part alone is no missing window.
-    judge(sizes(c, of, 1, 226, MASK(.causal = true, .window = W)), NULL, JUDGE_O);
+    // Where `causal` counts as 1, another number of it moves the window.
+    p = sizes(c, of, 1, 226, MASK(.causal = true, .window = W));
+    judge(with_flag(p, 3), NULL, JUDGE_O);
     judge(sizes(c, of, 64, 64, MASK(.window = INT32_MAX)), NULL, JUDGE_O);
 }
 
@@ -204,7 +207,7 @@ static void forward_windows(struct check* c) {
     struct problem p = sizes(c, &of_forward, 1, 1, MASK(.causal = true, .window = 9));
     attention_reaches(with_heads(p, 1, 3), REACH_MOST - check_pick(c, 0, 9));
     p = sizes(c, &of_forward, 17, 1, MASK(.causal = true, .window = 9));
-    attention_reaches_keys(with_heads(p, 1, 3), REACH_MOST);
+    attention_counts_keys(with_heads(p, 1, 8), 70000);  // of fewer blocks none runs
 }
 static void forward_documents(struct check* c) {
     judge_documents(c, &of_forward);
@@ -231,6 +234,8 @@ static void forward_logsumexp(struct check* c) {
     struct problem p = sizes(c, &of_forward, 64, 128, MASK(.causal = true, .window = 50));
     forward_case(with_heads(with_scale(p, 0.7), 2, 2), PACKED, "", JUDGE_LSE);
     judge(sizes(c, &of_forward, 32, 64, MASK(.softcap = 1.5)), NULL, JUDGE_LSE);
+    // Most scores are where tanh is nearly flat: a sum of few terms is no tanh there.
+    judge(with_scale(sizes(c, &of_forward, 32, 64, MASK(.softcap = 1.5)), 4), NULL, JUDGE_LSE);
     p = sizes(c, &of_forward, 32, 128, MASK(.causal = true));
     forward_case_large(p, ", scores of 30 times the usual size");
     forward_case_below(p, -0x1p127);

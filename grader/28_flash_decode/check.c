@@ -383,6 +383,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"N_q", 9}}},
         {COURSE_UNSUPPORTED, {{"B", 16384}}},
         {COURSE_BAD_ARGUMENT, {{"B", -1}, {"d", 80}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", 3}, {"d", 80}}},
         {COURSE_UNSUPPORTED, {{"d", 80}, {"B", 0}}},
         {COURSE_UNSUPPORTED, {{"page_size", 1 << 20}, {"max_pages", 1025}}},
         {COURSE_UNSUPPORTED, {{"page_size", 1 << 20}, {"max_pages", 4096}}},

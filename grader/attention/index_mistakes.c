@@ -287,7 +287,10 @@ static enum cause explain_pairs(const struct suspect* s, bool nothing) {
     for (int n = 0; !found && next_mistake(&right, n, &mistaken, &cause); n++) {
         if (!cause || (nothing && cause != CAUSE_mask_corner)) continue;
         index_find_lines(&mistaken);
-        if (can_be(s, &right, &mistaken) && is_right_for(*s, &mistaken, false)) found = cause;
+        // Without `causal` nothing is said of a corner: what is below 0 is in no document.
+        const bool below_0 = mistaken.index.flaw == BOTTOM_RIGHT_ONLY_UP && !right.index.causal;
+        if (can_be(s, &right, &mistaken) && is_right_for(*s, &mistaken, false))
+            found = below_0 && !nothing ? CAUSE_document : cause;
         index_free_lines(&mistaken);
     }
     if (!found && !nothing && !right.contract->backward && are_edges_unmasked(s))
@@ -348,6 +351,8 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     if (!finite && is_of_one(p, t) && has_empty_rows(p)) return CAUSE_hidden_in_one;
     enum cause cause = finite && p->index.used ? explain_pairs(&s, false) : CAUSE_NONE;
     if (cause) return cause;
+    // with 1 in its place it was right: these cases come last
+    if (m->causal && m->window > 0 && p->flag != 1) return CAUSE_causal_ignored;
     if (is_of_later_batches(&s)) return CAUSE_batch_ignored;
     if (is_of_later_heads(&s)) return CAUSE_document_of_head;
     // with ordinary numbers it was right: these cases come last

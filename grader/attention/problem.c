@@ -14,6 +14,7 @@ static const char* const layout_names[FAR_LSE + 1] = {
     [HEADS_OUTSIDE] = ", arrays of (B, H, N, d)",
     [MIXED] = ", batches, rows and heads in another order in each array",
     [ONE_BATCH] = ", all batches share their inputs: batch stride 0",
+    [ROWS_APART] = ", gaps between rows, none between heads",
     [FAR] = ", more than 2^32 elements from row to row, on the CPU device",
     [FAR_LSE] = ", more than 2^32 numbers of LSE from batch to batch, on the CPU device",
 };
@@ -49,6 +50,11 @@ struct problem with_heads(struct problem p, int64_t B, int64_t H) {
 
 struct problem with_scale(struct problem p, double factor) {
     p.scale = (double)(float)(p.scale * factor);
+    return p;
+}
+
+struct problem on_card(struct problem p, const char* card) {
+    p.card = card;
     return p;
 }
 
@@ -175,6 +181,11 @@ static struct shape lay_out(struct problem* p, enum which a, enum layout layout)
         *s = uneven_strides(p, a, UNEVEN_MOST, UNEVEN_MOST, UNEVEN_MOST);
         return SHAPE(p->B, s->b);
     }
+    if (layout == ROWS_APART) {
+        *s = (struct strides){.n = H * p->d + contract->gap[a], .h = p->d};
+        s->b = N * s->n;
+        return SHAPE(p->B, N, s->n);
+    }
     s->h = p->d + gap;
     s->n = H * s->h + contract->row_gaps * gap;
     if (layout == FAR) N = rows_far(p, a);
@@ -290,12 +301,14 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
     index_name(&p->index, index);
     const char* gaps = p->nan_gaps ? ", and NaN in them" : "";
     const char* shared = ", all heads share their inputs: head stride 0";
-    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s%s%s", heads, (int)p->N_q,
+    const bool is_flagged = p->index.used && p->index.causal && p->flag != 1;
+    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s%s%s%s", heads, (int)p->N_q,
                (int)p->N_k, (int)p->d,
                p->index.used ? index
                : p->causal   ? causal
                              : all_keys,
-               scale, layout == SHARED ? shared : layout_names[layout], gaps, later, what);
+               is_flagged ? causal : "", scale, layout == SHARED ? shared : layout_names[layout],
+               gaps, later, what);
     if (p->card) check_pose_as(p->check, p->card);
     if (p->first_card) check_begin_on(p->check, p->first_card);
 }

@@ -110,7 +110,8 @@ enum layout {
     LAYOUTS,
     BATCHES_INSIDE = LAYOUTS,  // (N, B, d), with no_heads
     MIXED,  // batches, rows and heads in another order in each array: K is (H, B, N, d), and so on
-    ONE_BATCH,  // inputs are (N, H, d): all batches read the same
+    ONE_BATCH,   // inputs are (N, H, d): all batches read the same
+    ROWS_APART,  // PACKED heads, with a gap after all heads of a row: see struct contract
     // PACKED in the case, but for a last tile of rows that is made whole. The launcher finds each
     // row of d elements more than 2^32 elements from the next; or, with no_heads, each batch of
     // LSE.
@@ -125,6 +126,9 @@ struct problem problem_of(struct check* c, const struct contract* contract, int6
 // Sets d, and the scale for it. with_d() returns the changed problem.
 void problem_set_d(struct problem* p, int64_t d);
 struct problem with_d(struct problem p, int64_t d);
+
+// The problem on another card than the grade's: check_pose_as().
+struct problem on_card(struct problem p, const char* card);
 
 // The problem with B batches of H heads, or with its scale times a factor.
 struct problem with_heads(struct problem p, int64_t B, int64_t H);

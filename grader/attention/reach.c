@@ -221,6 +221,10 @@ void attention_reaches_limit(struct problem p, int64_t queries) {
     check_reaches_limit(p.check, queries, reached, &p);
 }
 
+void attention_counts_keys(struct problem p, int64_t keys) {
+    check_first_indexes(p.check, keys, FEWER, keys_reached, &p);
+}
+
 void attention_reaches_keys(struct problem p, int64_t keys) {
     const double moment = 0.5;  // who goes over all keys takes hours
     check_last_indexes(p.check, keys, moment, keys_reached, &p);

@@ -147,8 +147,8 @@
     CAUSE(lse_no_log, "LSE is m + l: the logarithm of l is missing")                               \
     CAUSE(lse_unscaled, "the maximum in LSE is of the unscaled scores")                            \
     /* which keys a query sees */                                                                  \
-    CAUSE(causal_ignored, "the flag `causal` is ignored, or taken for set at 1 alone: any number " \
-                          "but 0 hides keys")                                                      \
+    CAUSE(causal_ignored, "the flag `causal` is ignored, taken for set at 1 alone, or counted "    \
+                          "with: it is any number but 0, and hides keys")                          \
     CAUSE(mask_corner,                                                                             \
           "the causal mask starts at the wrong corner: query i sees keys up to i + N_k - N_q")     \
     CAUSE(mask_off_by_one,                                                                         \
@@ -191,7 +191,7 @@
           "the keys of the document's prefix are never too late: its early queries see them, "     \
           "too, and a window hides them")                                                          \
     CAUSE(document, "a query sees keys of its own document alone: look up each row's, not the "    \
-                    "tile's; documents may be empty")                                              \
+                    "tile's; documents may be empty, and below 0 there is none")                   \
     CAUSE(document_of_head, "documents are a batch's: cu_seqlens has a row for each batch, which " \
                             "all its heads share")                                                 \
     CAUSE(tile_bounds,                                                                             \
