@@ -140,8 +140,8 @@ static void any_length(struct check* c) {
         backward_case(with_d(all_keys(c, lengths[n][0], lengths[n][1]), n % 2 ? 64 : 128));
     }
     backward_case(all_keys(c, 129, 129));  // one query has a tile alone, one key a block
-    // ... with d = 64 also in a second tile of queries, which may be seen whole.
-    backward_case_level(all_keys(c, 192, 71), -130);
+    // ... with d = 64 also in a third tile of queries, which may be seen whole.
+    backward_case_level(all_keys(c, 260, 71), -130);
     backward_case_level(all_keys(c, 70, 64), -130);
     backward_case_tested(all_keys(c, check_pick(c, 2, 3), check_pick(c, 2, 4)));
     attention_reaches(with_heads(causal(c, 1, 16), 2, 4), (1 << 27) - check_pick(c, 0, 9));

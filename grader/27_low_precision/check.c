@@ -62,7 +62,7 @@ static void heads(struct check* c) {
     l.p.card = "h100-1g";
     low_case(l, ", on a card of 16 multiprocessors", JUDGE_O);
     // A second tile's first block comes in the middle of the ring, and that place is loaded again.
-    l = of_blocks(of_heads(all_keys(c, 16, 640), 1, 18, 1), 0);
+    l = of_blocks(of_heads(all_keys(c, 16, 640), 1, 17, 1), 0);
     l.p.card = "h100-1g";
     low_case(l, ", on a card of 16 multiprocessors", JUDGE_O);
 }
