@@ -269,8 +269,8 @@ void backward_case_cancel_keys(struct problem p, double common, double apart) {
     backward_run(&p);
 }
 
-// For the first n queries of head 0, query i + shift of `head` gets the Q of query i, and a dO of the
-// other sign. See backward_case_cancel().
+// For the first n queries of head 0, query i + shift of `head` gets the Q of query i, and a dO of
+// the other sign. See backward_case_cancel().
 static void oppose_queries(const struct problem* p, int64_t n, int64_t head, int64_t shift,
                            double common, double apart) {
     for (int64_t i = 0; i < n; i++) {
