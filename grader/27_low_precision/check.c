@@ -41,7 +41,7 @@ static void scales_of_blocks(struct check* c) {
              ", per_block = -65536", JUDGE_O);
     low_case(of_blocks(of_heads(all_keys(c, 256, 256), 2, 2, 1), 6), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, 384, 2048), 3), "", JUDGE_O);
-    low_case(of_blocks(of_d(all_keys(c, 64, 2048), 128), 3), "", JUDGE_O);
+    low_case(of_blocks(of_d(all_keys(c, 64, 1536), 128), 3), "", JUDGE_O);
 }
 
 // More tiles than a card has multiprocessors: blocks that stay take a second one and a third one.
@@ -225,7 +225,7 @@ static void hard_scores(struct check* c) {
     free(zeros);
     check_run(c);
     low_judge(&l, JUDGE_O);
-    with_both_levels(of_blocks(all_keys(c, 16, 1536), 0), first_of_16, ever_growing,
+    with_both_levels(of_blocks(all_keys(c, 16, 1024), 0), first_of_16, ever_growing,
                      ", scores of one query that grow, block by block");
     both_calls(c, of_blocks(all_keys(c, 128, 256), 0), ", both calls, an outlier in column 11");
     l = of_blocks(all_keys(c, 128, 256), 0);
