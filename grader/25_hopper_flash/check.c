@@ -156,7 +156,8 @@ static void heads(struct check* c) {
     p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 2)]);
     forward_case(p, PACKED, ", a scale of its own", JUDGE_O);
     check_watch(c, WATCH_CHECK);
-    p = with_heads(all_keys(c, 16, 128), 1, check_pick(c, 36, 42));
+    // A block takes a fourth tile, in the place of the second one's Q.
+    p = with_heads(all_keys(c, 16, 128), 1, check_pick(c, 49, 54));
     p.card = "h100-1g";
     forward_case(p, PACKED, ", on a card of 16 multiprocessors", JUDGE_O);
 }
@@ -301,6 +302,7 @@ static void empty_rows(struct check* c) {
     judge_O(windowed(c, 160, 40, 64));
     forward_no_keys(all_keys(c, 16, 0));
     forward_no_keys(causal(c, 130, 0));
+    judge_O(windowed(c, 70, 40, 2147483647));  // the window begins before what an int holds
 }
 
 static void logsumexp(struct check* c) {

@@ -141,7 +141,8 @@ static void any_length(struct check* c) {
         backward_case(with_d(all_keys(c, lengths[n][0], lengths[n][1]), n % 2 ? 64 : 128));
     }
     backward_case(all_keys(c, 129, 129));  // one query has a tile alone, one key a block
-    backward_case_level(all_keys(c, 64, 71), -130);
+    // ... with d = 64 also in a third tile of queries, which may be seen whole.
+    backward_case_level(all_keys(c, 260, 71), -130);
     backward_case_level(all_keys(c, 70, 64), -130);
     backward_case_tested(all_keys(c, check_pick(c, 2, 3), check_pick(c, 2, 4)));
     attention_reaches(with_heads(causal(c, 1, 16), 2, 4), (1 << 27) - check_pick(c, 0, 9));
@@ -232,6 +233,7 @@ static void repeatable(struct check* c) {
     backward_case(same_bits(grouped(windowed(c, 384, 384, 90), 2, 2)));
     const struct own both = {1, (const int64_t[]){0, 180, 384}};
     backward_case(with_documents(all_keys(c, 384, 384), 2, &both));
+    backward_case_heads_alike(with_heads(all_keys(c, 384, 128), 1, 3), 128);
 }
 
 static void again(struct check* c) {
@@ -258,7 +260,8 @@ static void no_query_heads(struct check* c) {
 }
 
 static void arguments(struct check* c) {
-    static const int64_t too_far = (int64_t)1 << 39, too_many = ((int64_t)1 << 30) + 1;
+    static const int64_t too_far = (int64_t)1 << 39, most = (int64_t)1 << 30;
+    const int64_t too_many = most + 1;
     // What comes first in the contract's list counts.
     const struct idle_call others[] = {
         {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
@@ -277,6 +280,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"d", 80}, {"stride_q.n", 68}, {"Q", 0}}},
         {COURSE_UNSUPPORTED, {{"d", 80}, {"B", 0}}},
         {COURSE_OK, {{"B", 0}, {"stride_k.n", 8}, {"dQ", 0}}},
+        {COURSE_OK, {{"B", 0}, {"N_q", most}, {"N_k", most}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}, {"stride_k.n", 68}}},
         {COURSE_OK, {{"H", 0}, {"H_k", 0}, {"stride_o.n", 68}, {"dK", 0}}},
         {0},

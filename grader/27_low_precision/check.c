@@ -42,6 +42,7 @@ static void scales_of_blocks(struct check* c) {
              ", per_block = -65536", JUDGE_O);
     low_case(of_blocks(of_heads(all_keys(c, 256, 256), 2, 2, 1), 6), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, 384, 2048), 3), "", JUDGE_O);
+    low_case(of_blocks(of_d(all_keys(c, 64, 1536), 128), 3), "", JUDGE_O);
 }
 
 // More tiles than a card has multiprocessors: blocks that stay take a second one and a third one.
@@ -59,6 +60,10 @@ static void heads(struct check* c) {
     check_run(c);
     check_watch(c, WATCH_CHECK);
     l = of_blocks(of_heads(all_keys(c, 16, 128), 1, check_pick(c, 36, 42), 1), 0);
+    l.p.card = "h100-1g";
+    low_case(l, ", on a card of 16 multiprocessors", JUDGE_O);
+    // A second tile's first block comes in the middle of the ring, and that place is loaded again.
+    l = of_blocks(of_heads(all_keys(c, 16, 640), 1, 17, 1), 0);
     l.p.card = "h100-1g";
     low_case(l, ", on a card of 16 multiprocessors", JUDGE_O);
 }
@@ -221,6 +226,8 @@ static void hard_scores(struct check* c) {
     free(zeros);
     check_run(c);
     low_judge(&l, JUDGE_O);
+    with_both_levels(of_blocks(all_keys(c, 16, 1024), 0), first_of_16, ever_growing,
+                     ", scores of one query that grow, block by block");
     both_calls(c, of_blocks(all_keys(c, 128, 256), 0), ", both calls, an outlier in column 11");
     l = of_blocks(all_keys(c, 128, 256), 0);
     l.rotated = true;

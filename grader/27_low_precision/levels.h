@@ -22,6 +22,14 @@ static double one(int64_t n) {
 static double growing(int64_t n) {
     return 4.0 * (double)(3 - n / 128);
 }
+// The first of 16 queries alone has scores that grow from block to block, by more than a kernel may
+// leave room for; the others, in the same warp, weigh all keys alike.
+static double first_of_16(int64_t n) {
+    return n % 16 == 0;
+}
+static double ever_growing(int64_t n) {
+    return -4.0 * (double)(n / 128);
+}
 static double falling(int64_t n) {
     return 4.0 * (double)(n / 128);
 }
@@ -65,6 +73,17 @@ static void faint_weights(struct low l, double (*level)(int64_t n)) {
     const double most = faint / (faint + 2) / 12;  // a 16th of their part, and a third more
     budgets.O = (struct budget){most, most, most};
     check_compare(l.p.check, l.p.array[ARRAY_O].tensor, budgets.O);
+}
+
+// With levels of the queries, too.
+static void with_both_levels(struct low l, double (*of_queries)(int64_t n),
+                             double (*of_keys)(int64_t n), const char* what) {
+    l.p.scale = 1;
+    low_begin(&l, what);
+    set_levels(&l, ARRAY_Q, of_queries);
+    set_levels(&l, ARRAY_K, of_keys);
+    check_run(l.p.check);
+    low_judge(&l, JUDGE_O);
 }
 
 static void with_levels(struct low l, double factor, double (*level)(int64_t n), const char* what) {

@@ -146,6 +146,8 @@ enum other_scale {
     OF_NEXT_BLOCK,
     OF_BLOCK_BEFORE,
     OF_TILE,  // of the block of the first row of a tile of 192
+    OF_192,   // of the block whose number that of a block of 192 keys is, or of 256
+    OF_256,
     COUNTED,  // of a walk's first block those of the last block of all, and so on
     FIRST_OF_ALL,
     OTHERS
@@ -169,6 +171,10 @@ static double other_scale(const struct low* l, enum which a, int64_t head, int64
         return scale[block + 1 < T ? block + 1 : block];
     case OF_TILE:
         return scale[n / 192 * 192 / SCALE_BLOCK % T];
+    case OF_192:
+        return scale[n / 192 % T];
+    case OF_256:
+        return scale[n / 256 % T];
     case OF_BLOCK_BEFORE:
         return scale[block > 0 ? block - 1 : 0];
     default:
@@ -283,6 +289,7 @@ enum walk_flaw {
     P_TO_2,            // up to 2: with room of 2^3 above the largest weight so far
     M_WITHOUT_V,       // m is the maximum of scores alone
     P_TOO_LARGE,       // it is up to 2^10, and 448 stands for what is larger
+    ROOM_FOR_ALL,      // where one row of a warp outgrows m, all its rows have a new one, with room
     P_CUT_OFF,         // m stays 2^3 above the first block's largest weight, whatever comes
     L_OF_PV,           // l sums P times the scale of V
     L_WITHOUT_FACTOR,  // l has not the factor that P has
@@ -301,7 +308,7 @@ static const enum cause causes_of_walk[WALK_FLAWS] = {
     [P_TO_2] = CAUSE_low_precision,           [M_WITHOUT_V] = CAUSE_weight_factor,
     [P_TOO_LARGE] = CAUSE_saturation,         [L_OF_PV] = CAUSE_scale_of_block,
     [L_WITHOUT_FACTOR] = CAUSE_weight_factor, [LSE_WITH_FACTOR] = CAUSE_weight_factor,
-    [P_CUT_OFF] = CAUSE_saturation,
+    [P_CUT_OFF] = CAUSE_saturation,           [ROOM_FOR_ALL] = CAUSE_low_precision,
 };
 
 // Where the A of a product, of 16 rows and 32 keys, has the weight of its row and k from: sets the
@@ -338,6 +345,16 @@ static double rounded_weight(enum walk_flaw flaw, const struct numbers* n, doubl
     return few_bits_round(&E4M3, n, P);
 }
 
+// Would a weight of one of the 16 rows be cut off, in block j, or have they no m yet?
+static bool has_outgrown(const struct problem* p, int64_t b, int64_t h, int64_t i0, int64_t j,
+                         int keys, double v, const struct walked* w) {
+    const double largest = log2(440) - 8;  // half a step below 448
+    for (int64_t i = i0; i < i0 + WALK_ROWS && i < p->N_q; i++)
+        for (int64_t key = j * keys; key < (j + 1) * keys && key < keys_seen(p, i); key++)
+            if (score(p, b, h, i, key) / M_LN2 + log2(v) - w->m[i - i0] > largest) return true;
+    return false;
+}
+
 // Rows i0 and the 15 behind it, of a tile of 128 rows, by blocks of `keys`.
 static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_t b, int64_t h,
                       int64_t i0, struct walked* w) {
@@ -352,6 +369,7 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
         v = scale_of_V(l, b, h, j * keys);
         double alphas[WALK_ROWS];
         bool first_rows_grow = false;
+        const bool outgrown = flaw == ROOM_FOR_ALL && has_outgrown(p, b, h, i0, j, keys, v, w);
         for (int r = 0; r < WALK_ROWS; r++) {
             double m = w->m[r], sum = 0;
             for (int n = 0; n < keys; n++) {
@@ -360,6 +378,7 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
                 P[r][n] = sees ? score(p, b, h, i, key) / M_LN2 + log2(v) : -INFINITY;
                 m = fmax(m, P[r][n] - (flaw == M_WITHOUT_V ? log2(v) : 0));
             }
+            if (flaw == ROOM_FOR_ALL) m = outgrown ? m + 3 : w->m[r];
             if (flaw == P_CUT_OFF) m = w->m[r] > -INFINITY ? w->m[r] : m + 3;
             const double alpha = m > -INFINITY ? exp2(w->m[r] - m) : 1;
             w->m[r] = m;

@@ -270,23 +270,49 @@ void backward_case_cancel_keys(struct problem p, double common, double apart) {
     backward_run(&p);
 }
 
+// For the first n queries of head 0, query i + shift of `head` gets the Q of query i, and a dO of
+// the other sign. See backward_case_cancel().
+static void oppose_queries(const struct problem* p, int64_t n, int64_t head, int64_t shift,
+                           double common, double apart) {
+    for (int64_t i = 0; i < n; i++) {
+        double *first = row_of(p, ARRAY_dO, 0, 0, i),
+               *second = row_of(p, ARRAY_dO, 0, head, i + shift);
+        const double* from = row_of(p, ARRAY_Q, 0, 0, i);
+        double* to = row_of(p, ARRAY_Q, 0, head, i + shift);
+        for (int64_t x = 0; x < p->d; x++)
+            to[x] = dtype_round(p->contract->dtype, from[x] + apart * check_normal(p->check));
+        for (int64_t x = 0; x < p->d; x++) {
+            first[x] = dtype_round(p->contract->dtype, first[x] + common);
+            second[x] = dtype_round(p->contract->dtype, second[x] - common);
+        }
+    }
+}
+
 void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shift, double common,
                           double apart) {
     problem_begin(&p, PACKED, ", large dO that cancel");
     backward_fill(&p);
-    for (int64_t i = 0; i < n; i++) {
-        double *first = row_of(&p, ARRAY_dO, 0, 0, i),
-               *second = row_of(&p, ARRAY_dO, 0, head, i + shift);
-        const double* from = row_of(&p, ARRAY_Q, 0, 0, i);
-        double* to = row_of(&p, ARRAY_Q, 0, head, i + shift);
-        for (int64_t x = 0; x < p.d; x++)
-            to[x] = dtype_round(p.contract->dtype, from[x] + apart * check_normal(p.check));
-        for (int64_t x = 0; x < p.d; x++) {
-            first[x] = dtype_round(p.contract->dtype, first[x] + common);
-            second[x] = dtype_round(p.contract->dtype, second[x] - common);
-        }
-    }
+    oppose_queries(&p, n, head, shift, common, apart);
     backward_run(&p);
+}
+
+// All heads of outputs first .. dV have the same bits.
+static void judge_heads_alike(const struct problem* p, enum which first) {
+    for (enum which a = first; a <= ARRAY_dV; a++) {
+        struct tensor* t = p->array[a].tensor;
+        const int64_t width = p->H / sharing(p, a) * p->d;
+        for (int64_t e = 0; e < t->count; e++)  // as in head 0
+            t->want[e] = t->got[e / width * width + e % p->d];
+        check_compare(p->check, t, budget_exact());
+    }
+}
+
+void backward_case_heads_alike(struct problem p, int64_t tile) {
+    problem_begin(&p, SHARED, ", dO that cancel");
+    backward_fill(&p);
+    oppose_queries(&p, tile, 0, tile, 64, 0);
+    backward_run(&p);
+    judge_heads_alike(&p, ARRAY_dK);
 }
 
 void backward_case_repeatable(struct problem p) {
@@ -295,13 +321,7 @@ void backward_case_repeatable(struct problem p) {
     backward_spread_keys(&p, 512, 0);
     check_crowd_blocks(p.check);
     backward_run(&p);
-    for (enum which a = ARRAY_dQ; a <= ARRAY_dV; a++) {
-        struct tensor* t = p.array[a].tensor;
-        const int64_t width = p.H / sharing(&p, a) * p.d;
-        for (int64_t e = 0; e < t->count; e++)  // as in head 0
-            t->want[e] = t->got[e / width * width + e % p.d];
-        check_compare(p.check, t, budget_exact());
-    }
+    judge_heads_alike(&p, ARRAY_dQ);
     check_watch(p.check, WATCH_PROFILE);
     p.H = p.group;
     backward_case(p);

@@ -111,6 +111,10 @@ void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shi
 // one group of heads, whose atomic operations are counted. One batch.
 void backward_case_repeatable(struct problem p);
 
+// The same of dK and dV alone, whose terms of the first `tile` queries and of the next ones cancel:
+// the order of the tiles shows, if there is one more at least. One batch.
+void backward_case_heads_alike(struct problem p, int64_t tile);
+
 // Many keys, then many queries, of d = 8: memory for each pair of both shows, see
 // problem_traffic(). The item is watched from here on.
 void backward_kept(struct problem p);
