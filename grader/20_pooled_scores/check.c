@@ -370,8 +370,8 @@ static void safe(struct check* c) {
     // Blocks of queries that see nothing, 6 of 128, and no other such query: copies for nobody.
     struct pooling small = {.pool = 8};
     judge(sizes(c, 768 + 40, 40, true, &small), PACKED, "", JUDGE_O);
-    // R is aligned to its elements alone, also where it gets nothing but zeros. The first block ends
-    // amid the keys that a tile has, and behind that tile there are more.
+    // R is aligned to its elements alone, also where it gets nothing but zeros. The first block
+    // ends amid the keys that a tile has, and behind that tile there are more.
     struct problem p = sizes(c, 216, 224, true, &small);
     forward_begin(&p, PACKED, ", pool = 8, R begins 1 element later");
     check_begin_later(small.R, 1);

@@ -75,8 +75,8 @@ void forward_case_growing(struct problem p, enum layout layout, const char* what
 void forward_case_integers(struct problem p, const char* what, double q, double k);
 
 // Scores are 0, and V holds whole numbers: large ones in the first half of the keys, large negative
-// ones in the second. So sums on the way are far larger than O, and O is a number of 16 bits, from 1
-// to 2: who divides on the way, in fp32, has the same. A few keys have the weight 0, so that l is a
+// ones in the second. So sums on the way are far larger than O. O is a number of 16 bits, from 1 to
+// 2: who divides on the way, in fp32, has the same. A few keys have the weight 0, so that l is a
 // power of two; with a mask those are among them that not all queries see.
 void forward_case_exact(struct problem p);
 

@@ -66,7 +66,8 @@ enum { LAZY_VARIANTS = 4 * 2 * 2 };  // tiles of 16 to 128 keys; both ways; two 
 // The maximum that l of query i is relative to, if it is moved only where the new one is so far
 // above it: by 2^8, or by e^8.
 static double lazy_max(const struct problem* p, int64_t b, int64_t h, int64_t i, int variant) {
-    const int64_t tile = 16 << variant % 4, seen = keys_seen(p, i), tiles = (seen + tile - 1) / tile;
+    const int64_t tile = 16 << variant % 4, seen = keys_seen(p, i);
+    const int64_t tiles = (seen + tile - 1) / tile;
     const bool backwards = variant / 4 % 2 == 0;
     const double limit = variant / 8 == 0 ? 8 * log(2) : 8;
     double used = -INFINITY, m = -INFINITY;

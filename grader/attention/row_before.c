@@ -51,8 +51,8 @@ static bool row_of_kept(const struct problem* p, const void* how, int64_t b, int
     return isfinite(both);
 }
 
-// What is a little off everywhere was rounded. Where rows are alike, half of what it is off looks as
-// if it came from the row before.
+// What is a little off everywhere was rounded. Where rows are alike, half of what it is off looks
+// as if it came from the row before.
 static bool is_far_off(const struct suspect* s) {
     const struct tensor* t = s->tensor;
     for (int64_t e = 0; e < t->count; e++)
