@@ -52,6 +52,8 @@ static void strides(struct check* c) {
     forward_case(with_heads(all_keys(c, 32, 32), 2, 2), ONE_BATCH, "", JUDGE_O);
     forward_case_far(with_heads(all_keys(c, 32, 32), 2, 2));
     forward_case_far(with_late_rows(with_heads(all_keys(c, 16, 16), 1, 2)));
+    // A single query may have a kernel of its own.
+    forward_case(with_heads(all_keys(c, 1, 32), 2, 2), GAPS, "", JUDGE_O);
 }
 
 static void ragged_queries(struct check* c) {
@@ -129,7 +131,7 @@ static void hard_scores(struct check* c) {
     forward_case_integers(p, ", scores around -20000", -100, 800);
     forward_case_below(p, -0x1p127);
     forward_case_cancel(all_keys(c, 16, 128));
-    forward_case_exact(all_keys(c, 16, 1024));
+    forward_case_exact(causal(c, 16, 1072));
     forward_case_tail(all_keys(c, 16, 2048));
     forward_case_divided(all_keys(c, 16, 64));
     forward_case_faint(all_keys(c, 16, 512));

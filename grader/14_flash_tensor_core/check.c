@@ -58,6 +58,8 @@ static void strides(struct check* c) {
         forward_case(p, layout, "", JUDGE_O);
     forward_case(p, ONE_BATCH, "", JUDGE_O);
     forward_case_far(p);
+    // A single query may have a kernel of its own.
+    forward_case(with_heads(all_keys(c, 1, 64), 2, 2), GAPS, "", JUDGE_O);
 }
 
 // 1 .. most, but of 8 keys not one less: then a mask that takes a lane for another lets one key
@@ -112,13 +114,14 @@ static void hard_scores(struct check* c) {
     forward_case_growing(p, PACKED, ", scores that grow from key to key", 4, 1);
     forward_case_integers(p, ", scores around -20000", -128, 1024);
     forward_case_below(causal(c, 64, 128), -0x1p127);
-    forward_case_exact(all_keys(c, 64, 1024));
+    forward_case_exact(causal(c, 16, 1088));
     forward_case_tail(all_keys(c, 64, 2048));
     forward_case_divided(all_keys(c, 64, 64));
     forward_case_faint(all_keys(c, 64, 512));
     forward_case_rising(all_keys(c, 16, 384));
     forward_case_ones(all_keys(c, 64, 128));
     forward_case_falling(all_keys(c, 64, 384));
+    forward_case_ones_grown(all_keys(c, 16, 384));
 }
 
 static void again(struct check* c) {

@@ -100,6 +100,8 @@ static void strides(struct check* c) {
     backward_case_named(p, SHARED, "");
     backward_case_named(with_scale(masked, 0.6), MIXED, "");
     backward_case_far(with_heads(all_keys(c, 64, 64), 2, 2));
+    // A single query may have a kernel of its own.
+    backward_case_named(with_heads(all_keys(c, 1, 64), 2, 2), GAPS, "");
 }
 
 static void extreme(struct check* c) {

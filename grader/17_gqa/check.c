@@ -141,7 +141,7 @@ static void forward_hard(struct check* c) {
                        ", scores of 30 times the usual size, rows that see no key");
     forward_case_integers(forward_of(c, 2, 32, 64, false), ", scores around -20000", -128, 1024);
     forward_case_below(forward_of(c, 2, 64, 128, true), -0x1p127);
-    forward_case_exact(forward_of(c, 2, 16, 1024, false));
+    forward_case_exact(forward_of(c, 2, 16, 1088, true));
     forward_case_tail(forward_of(c, 2, 16, 2048, false));
     forward_case_divided(forward_of(c, 2, 32, 64, false));
     forward_case_faint(forward_of(c, 1, 64, 512, false));

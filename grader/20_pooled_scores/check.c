@@ -152,7 +152,7 @@ static void large_pools(struct check* c) {
     int64_t pool = 68 + 8 * check_pick(c, 0, 1);
     judge_pools(c, 128, 192, false, 64, "", JUDGE_O);
     judge_pools(c, 2 * pool, 2 * pool, false, pool, "", JUDGE_O);
-    pool = check_pick(c, 97, 127);
+    pool = check_pick(c, 48, 63) * 2 + 1;  // its square has more bits than 11
     judge_pools(c, pool, 2 * pool, false, pool, "", JUDGE_O);
     // The most that a block has to hold.
     judge(with_d(sizes(c, 256, 128, false, &(struct pooling){.pool = 128}), 128), PACKED, "",
@@ -225,6 +225,9 @@ static void strides(struct check* c) {
     p.N_q = 256;
     p.N_k = 80;
     if (check_can_be_far(c)) judge(p, FAR, "", JUDGE_O);
+    // A single query may have a kernel of its own.
+    p.N_q = 1;
+    judge(p, GAPS, "", JUDGE_O);
 }
 
 // The kernel of wide heads is another.
@@ -367,8 +370,9 @@ static void safe(struct check* c) {
     // Blocks of queries that see nothing, 6 of 128, and no other such query: copies for nobody.
     struct pooling small = {.pool = 8};
     judge(sizes(c, 768 + 40, 40, true, &small), PACKED, "", JUDGE_O);
-    // R is aligned to its elements alone, also where it gets nothing but zeros.
-    struct problem p = sizes(c, 160, 160, true, &small);
+    // R is aligned to its elements alone, also where it gets nothing but zeros. The first block
+    // ends amid the keys that a tile has, and behind that tile there are more.
+    struct problem p = sizes(c, 216, 224, true, &small);
     forward_begin(&p, PACKED, ", pool = 8, R begins 1 element later");
     check_begin_later(small.R, 1);
     check_run(c);

@@ -546,6 +546,17 @@ static bool are_parts_lost(const struct suspect* s) {
     return less > 0 && right > 0;
 }
 
+// Weights in a pool that is not theirs move more than a rounding does.
+static bool is_rounded(const struct tensor* t) {
+    double off = 0, largest = 0;
+    for (int64_t e = 0; e < t->count; e++) {
+        if (t->untouched[e]) continue;
+        off = fmax(off, fabs(t->got[e] - t->want[e]));
+        largest = fmax(largest, fabs(t->want[e]));
+    }
+    return off < 0x1p-7 * largest;
+}
+
 // The likely cause of a wrong output. O and LSE are explained as in lesson 14.
 static enum cause explain_pooling(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
@@ -572,7 +583,7 @@ static enum cause explain_pooling(struct check* c, const struct tensor* t, struc
         if (!check_was_written(t, e)) return CAUSE_NONE;  // others are missing for other reasons
     if (is_divided_by_less(&s)) return CAUSE_pool_hidden;
     if (pool > 64) return are_parts_lost(&s) ? CAUSE_merge_lost : CAUSE_NONE;
-    return pool % 8 == 4 ? CAUSE_pool_rows : CAUSE_NONE;
+    return pool % 8 == 4 && !is_rounded(t) ? CAUSE_pool_rows : CAUSE_NONE;
 }
 
 #endif

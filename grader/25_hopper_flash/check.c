@@ -319,7 +319,7 @@ static void hard_scores(struct check* c) {
     forward_case_two_levels(all_keys(c, 32, 128));
     forward_case_integers(p, ", scores around -20000", -128, 1024);
     forward_case_products_below(causal(c, 64, 256));
-    forward_case_exact(all_keys(c, 64, 512));
+    forward_case_exact(causal(c, 64, 640));
     forward_case_tail(all_keys(c, 64, 1024));
     forward_case_divided(all_keys(c, 64, 256));
     forward_case_faint(all_keys(c, 64, 512));

@@ -206,23 +206,6 @@ void forward_case_long(struct problem p) {
     forward_run(&p, JUDGE_O);
 }
 
-void forward_case_exact(struct problem p) {
-    forward_begin(&p, PACKED, ", all scores 0, and whole numbers that cancel");
-    struct tensor *Q = p.array[ARRAY_Q].tensor, *K = p.array[ARRAY_K].tensor;
-    fill_integers(p.check, Q, 0, 0);
-    fill_integers(p.check, K, 0, 0);
-    for (int64_t h = 0; h < p.H; h += p.group)
-        for (int64_t j = 0; j < p.N_k; j++)
-            for (int64_t x = 0; x < p.d; x++)
-                row_of(&p, ARRAY_V, 0, h, j)[x] =
-                    (double)(check_pick(p.check, 65, 127) * (j < p.N_k / 2 ? 1 : -1));
-    check_run(p.check);
-    forward_want(&p);
-    struct tensor* O = p.array[ARRAY_O].tensor;
-    for (int64_t e = 0; e < O->count; e++) O->want[e] = dtype_round(O->dtype, O->want[e]);
-    check_compare(p.check, O, budget_exact());
-}
-
 // Q K^T is the level of the key: column 0 of Q is 1, all else of both is 0.
 static void fill_with_levels(struct problem* p,
                              double (*level_of)(const struct problem*, int64_t)) {
@@ -250,12 +233,6 @@ void forward_case_divided(struct problem p) {
     struct tensor* O = p.array[ARRAY_O].tensor;
     double half = dtype_ulp(O->dtype, 32) / 2;
     check_compare(p.check, O, (struct budget){.max = half * 17 / 16, .mean = INFINITY});
-}
-
-void forward_case_ones(struct problem p) {
-    forward_begin(&p, PACKED, ", all values 1");
-    fill_integers(p.check, p.array[ARRAY_V].tensor, 1, 1);
-    forward_run(&p, JUDGE_O);
 }
 
 void forward_case_small(struct problem p) {

@@ -74,9 +74,10 @@ void forward_case_growing(struct problem p, enum layout layout, const char* what
 // Q and K as forward_integers() fills them.
 void forward_case_integers(struct problem p, const char* what, double q, double k);
 
-// Q and K are 0, and V holds whole numbers: O is their exact mean, rounded once. In the first half
-// of the keys they are large, in the second as large and negative: sums on the way are far larger
-// than O. N_k is a power of two.
+// Scores are 0, and V holds whole numbers: large ones in the first half of the keys, large negative
+// ones in the second. So sums on the way are far larger than O. O is a number of 16 bits, from 1 to
+// 2: who divides on the way, in fp32, has the same. A few keys have the weight 0, so that l is a
+// power of two; with a mask those are among them that not all queries see.
 void forward_case_exact(struct problem p);
 
 // Each array in turn begins at no multiple of the next larger unit, and the others do: 4 bytes, of
@@ -98,6 +99,11 @@ void forward_case_divided(struct problem p);
 // All values are 1: O is 1, unless the weights that multiply V are on the whole smaller than those
 // that l sums.
 void forward_case_ones(struct problem p);
+
+// All values are 1. The keys that weigh are the first or the last ones, in turns from row to row,
+// and one between them, whose score is above: whichever way they are walked, half of the rows have
+// nearly all of l multiplied by an alpha that bf16 rounds by 0.4 %. N_k is 384 or more.
+void forward_case_ones_grown(struct problem p);
 
 // Keys and values of about 2^-14: of fp16, most are subnormal, and so is O. A large Q and a scale
 // of 16 times the given one make scores of a usual size.

@@ -398,6 +398,8 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     if (!cause && is_l_short(&s)) return CAUSE_sum_short;
     if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
     if (!cause && is_NaN_of_no_scale(&s)) return CAUSE_scale_zero;
+    // Where O is known to the bit. Elsewhere a rounding is no larger than a part of O.
+    if (!cause && budget.max == 0 && is_rounded_on_the_way(&s)) return CAUSE_low_precision;
     // The NaN came with V, and a weight of 0 did not remove it.
     return !cause && is_LSE_right_beside_NaN(&s, false) ? CAUSE_nan_leak : cause;
 }

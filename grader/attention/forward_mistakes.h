@@ -160,6 +160,10 @@ bool is_cut_off(const struct suspect* s);
 // K, where O is stored, or in several of these.
 bool is_subnormal_lost(const struct suspect* s);
 
+// The errors of O are small beside the values that were summed, which are large and cancel:
+// rounding is relative to the sums on the way, not to the result.
+bool is_rounded_on_the_way(const struct suspect* s);
+
 // O is wanted to be far below the values, since small weights make it, and is wrong by no more than
 // other small weights would make it.
 bool is_by_small_weights(const struct suspect* s);

@@ -506,7 +506,18 @@ bool is_cut_off(const struct suspect* s) {
         ones += want == 1 && got <= 1 && got >= 1 - 2 * ulp;
     }
     return count > 0 &&
-           ((differ >= 8 && wrong >= count / 64 && cut >= wrong * 15 / 16) || ones == count);
+           ((differ >= 8 && wrong >= count / 64 && cut >= wrong * 15 / 16) ||
+            (ones == count && 8 * wrong > 5 * count));  // an alpha that was rounded is of some rows
+}
+
+bool is_rounded_on_the_way(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *t = s->tensor, *V = p->array[ARRAY_V].tensor;
+    double largest = 0, worst = 0;
+    for (int64_t e = 0; e < V->count; e++) largest = fmax(largest, fabs(V->value[e]));
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e]) worst = fmax(worst, fabs(t->got[e] - t->want[e]));
+    return is_O(s) && largest > 32 && worst < 0.02 * largest;
 }
 
 bool is_by_small_weights(const struct suspect* s) {

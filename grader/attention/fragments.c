@@ -254,18 +254,51 @@ static enum cause explain_zeros(struct check* c, const struct suspect* s) {
     return CAUSE_NONE;
 }
 
+// Is every number of a row the nearest one?
+static bool is_row_exact(const struct suspect* s, int64_t b, int64_t h, int64_t i) {
+    const struct tensor* t = s->tensor;
+    const struct problem* p = s->problem;
+    const int64_t first = place_in(p, ARRAY_O, b, h, i);
+    for (int64_t e = first; e < first + p->d; e++)
+        if (t->got[e] != dtype_round(t->dtype, t->want[e])) return false;
+    return true;
+}
+
+// In three rows of eight, or more.
+static bool are_rows_exact(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    int64_t exact = 0, rows = 0;
+    FOR_EACH_QUERY(p, b, h, i) {
+        exact += is_row_exact(s, b, h, i);
+        rows++;
+    }
+    return 8 * exact >= 3 * rows;
+}
+
+// O is 1 where all values are, and in some rows alone a little less: so it is if an alpha, or O
+// before it is multiplied by one, was rounded. Weights that were cut off are so in all rows.
+static bool are_some_ones_rounded(const struct suspect* s) {
+    const struct tensor* t = s->tensor;
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e] && !(fabs(t->want[e] - 1) < 1e-9 && fabs(t->got[e] - 1) <= 0x1p-6))
+            return false;
+    return is_O(s) && are_rows_exact(s);
+}
+
 // No element of O is wrong by itself, but all together are too small: weights were cut off, not
-// rounded, before they were multiplied.
+// rounded, before they were multiplied. That is so in all rows: an alpha that was rounded is one of
+// some rows.
 static bool is_too_small(const struct suspect* s) {
     const struct tensor* t = s->tensor;
     double growth = 0, count = 0;
+    if (!is_O(s) || are_rows_exact(s)) return false;
     for (int64_t e = 0; e < t->count; e++) {
         if (t->untouched[e]) continue;
         if (!(fabs(t->got[e] - t->want[e]) <= s->budget.max)) return false;
         growth += copysign(1, t->want[e]) * (t->got[e] - t->want[e]);
         count++;
     }
-    return is_O(s) && s->budget.bias > 0 && growth < -s->budget.bias * count;
+    return s->budget.bias > 0 && growth < -s->budget.bias * count;
 }
 
 // A few rows have an LSE that is a little too large, and the others are right: so it is if l is not
@@ -313,6 +346,7 @@ enum cause fragment_explain(struct check* c, const struct tensor* t, struct budg
         return fragment_explain(c, problem_of_case(c)->array[ARRAY_LSE].tensor,
                                 (struct budget){.max = 1e-4});
     if (is_cut_off(&s) || small) return CAUSE_cut_off;
+    if (are_some_ones_rounded(&s)) return CAUSE_low_precision;
     if (is_lost_below(&s)) return CAUSE_max_init;
     if (is_maximum_of_rows(&s)) return CAUSE_max_of_rows;
     // Who loses what came before, or after, has failed in an earlier case.

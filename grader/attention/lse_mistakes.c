@@ -17,6 +17,7 @@ enum lse_way {
     NO_LOGARITHM,
     EPSILON,           // l is too large by 1e-3, 1e-4 and so on
     POWERS_OF_2_OF_L,  // ln of the sum of powers of 2
+    LAZY,              // l is relative to a maximum that lags behind
     ROWS_OUTSIDE
 };
 
@@ -45,6 +46,7 @@ static double lse_of(enum lse_way way, double lse, double m, double scale) {
         return m + exp(lse - m);
     case EPSILON:
     case POWERS_OF_2_OF_L:
+    case LAZY:
     case ROWS_OUTSIDE:
         break;
     }
@@ -59,6 +61,25 @@ static double ln_of_powers(const struct problem* p, int64_t b, int64_t h, int64_
     return log(sum);
 }
 
+enum { LAZY_VARIANTS = 4 * 2 * 2 };  // tiles of 16 to 128 keys; both ways; two limits
+
+// The maximum that l of query i is relative to, if it is moved only where the new one is so far
+// above it: by 2^8, or by e^8.
+static double lazy_max(const struct problem* p, int64_t b, int64_t h, int64_t i, int variant) {
+    const int64_t tile = 16 << variant % 4, seen = keys_seen(p, i);
+    const int64_t tiles = (seen + tile - 1) / tile;
+    const bool backwards = variant / 4 % 2 == 0;
+    const double limit = variant / 8 == 0 ? 8 * log(2) : 8;
+    double used = -INFINITY, m = -INFINITY;
+    for (int64_t n = 0; n < tiles; n++) {
+        const int64_t first = (backwards ? tiles - 1 - n : n) * tile;
+        for (int64_t j = first; j < first + tile && j < seen; j++)
+            if (pair_times(p, blocks_of(p), b, h, i, j)) m = fmax(m, score(p, b, h, i, j));
+        if (m > -INFINITY && !(m - used < limit)) used = m;
+    }
+    return used;
+}
+
 static bool make_LSE(const struct suspect* s, const struct hypothesis* known, int variant,
                      double* guess) {
     const struct problem* p = s->problem;
@@ -69,6 +90,7 @@ static bool make_LSE(const struct suspect* s, const struct hypothesis* known, in
         double lse = s->tensor->want[to], m = -INFINITY;
         for (int64_t j = 0; j < keys_seen(p, i) && way != ROWS_OUTSIDE; j++)
             if (pair_times(p, blocks_of(p), b, h, i, j)) m = fmax(m, score(p, b, h, i, j));
+        if (way == LAZY && m > -INFINITY) lse += m - lazy_max(p, b, h, i, variant);
         if (way == POWERS_OF_2_OF_L) lse = m + ln_of_powers(p, b, h, i, m);
         if (way == EPSILON && m > -INFINITY) lse += log1p(pow(10, -3 - variant) / exp(lse - m));
         if (way == ROWS_OUTSIDE) to = (b * p->N_q + i) * p->H + h;  // (B, N_q, H), like O
@@ -93,6 +115,7 @@ static const struct hypothesis known_LSE[] = {
     {CAUSE_exp2_base, LSE_WAY(POWERS_OF_2_OF_L)},
     {CAUSE_epsilon_added, LSE_WAY(EPSILON), .variants = 5},
     {CAUSE_transposed, LSE_WAY(ROWS_OUTSIDE)},
+    {CAUSE_lse_other_max, LSE_WAY(LAZY), .variants = LAZY_VARIANTS},
     {0},
 };
 

@@ -328,18 +328,6 @@ static bool has_packed_blocks(const struct suspect* s) {
     return false;
 }
 
-// True if the errors of O are small beside the values that were summed, which are large and cancel:
-// rounding is relative to the sums on the way, not to the result.
-static bool is_rounding(const struct suspect* s) {
-    const struct problem* p = s->problem;
-    const struct tensor *t = s->tensor, *V = p->array[ARRAY_V].tensor;
-    double largest = 0, worst = 0;
-    for (int64_t e = 0; e < V->count; e++) largest = fmax(largest, fabs(V->value[e]));
-    for (int64_t e = 0; e < t->count; e++)
-        if (!t->untouched[e]) worst = fmax(worst, fabs(t->got[e] - t->want[e]));
-    return is_O(s) && largest > 32 && worst < 0.02 * largest;
-}
-
 // Rows of zeros behind the last key, which fill a larger tile, count as keys.
 static bool are_zeros_keys(const struct suspect* s, struct forward_mistake w) {
     const struct problem* p = s->problem;
@@ -371,5 +359,5 @@ enum cause online_explain(struct check* c, const struct tensor* t, struct budget
     if (!cause && is_l_several_times(&s)) return CAUSE_constant_ratio;
     if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
     if (!cause && is_NaN_of_no_scale(&s)) return CAUSE_scale_zero;
-    return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;
+    return !cause && is_rounded_on_the_way(&s) ? CAUSE_low_precision : cause;
 }

@@ -144,6 +144,7 @@
                      "go over the same ones")                                                      \
     CAUSE(lse_base2, "LSE is taken or given in base 2; the contract's is the natural logarithm")   \
     CAUSE(lse_no_max, "LSE is log(l) without the row maximum m")                                   \
+    CAUSE(lse_other_max, "LSE has another maximum than the one that l is relative to")             \
     CAUSE(lse_no_log, "LSE is m + l: the logarithm of l is missing")                               \
     CAUSE(lse_unscaled, "the maximum in LSE is of the unscaled scores")                            \
     /* which keys a query sees */                                                                  \

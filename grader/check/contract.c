@@ -185,8 +185,13 @@ static void judge_status(struct check* c, int round, const char* output) {
     const int status = c->answer.status[round], expected = contract_expected(c, round);
     if (status == expected || no_call_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
+    // What fails on the second device without a call before it asks the first one for what it can.
     if (round > 0 && c->first_card[0])
-        check_fail(c, c->answer.refused_devices ? CAUSE_other_device : CAUSE_stale_state,
+        check_fail(c,
+                   c->answer.refused_devices > 0 ||
+                           trial_fails_alone(c, round, NULL, 0)
+                       ? CAUSE_other_device
+                       : CAUSE_stale_state,
                    "%sthe launcher returned %s in call 2, whose device is another one than that of "
                    "call 1\n",
                    c->answer.refused_text, status_name(status, returned));

@@ -455,7 +455,8 @@ static void run_round(uint32_t r) {
                           [ARENA_FEW_OF_MANY] = CUDEV_FEW_OF_MANY};
     if (layout->few_blocks == ARENA_CROWDED) setenv("CUDEV_WORKERS", "8", 1);
     cudev_run_few(blocks[layout->few_blocks], (int)layout->few_bytes);
-    if (r == 1) cudev_next_device();
+    // A second call that is tried alone begins there, too.
+    if (r == 1 || layout->rounds == 1) cudev_next_device();
 #endif
     meter_start(layout->fail_call, r == 0 ? layout->fail_at : 0);
     close_inputs(true);
