@@ -140,7 +140,7 @@ WRAP(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
                                     blocks, kernel, threads, bytes, flags);
 }
 
-#ifdef CPU_DEVICE  // CUDA's function has other names in other versions
+#if defined CPU_DEVICE || CUDART_VERSION >= 13000  // CUDA 12 has another name for it
 WRAP(cudaGetDeviceProperties, (struct cudaDeviceProp * properties, int device)) {
     note_asked(device);
     return fails_now("query") ? refused(cudaErrorUnknown)
