@@ -458,7 +458,7 @@ static void arguments(struct check* c) {
     check_idle_calls(c, calls, declare, &h);
     check_launches_fail(c, declare, &h);
     check_large_calls(c, most, "launch", declare, &h);
-    h = head_of(c, 1, 64 * COLS);  // for which a launcher asks
+    h = head_of(c, 1, 33 * COLS);  // for which a launcher asks
     check_queries_fail(c, declare, &h);
 }
 
