@@ -1,4 +1,4 @@
-// right: strides and scale in __constant__ memory, copied there by each call in stream order
+// The strides lie in __constant__ memory, copied there by each call, in the order of the stream.
 // flash_forward.cu: attention without the N_q x N_k matrices.
 //
 //     S = scale Q K^T        P = softmax(S)        O = P V        LSE = ln sum_j exp(S_j)
