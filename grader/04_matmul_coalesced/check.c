@@ -184,6 +184,7 @@ static void not_finite(struct check* c) {
 
 static void three_calls(struct check* c) {
     for (int i = 0; i < 2; i++) multiply_again(c, both[i], 3);
+    for (int i = 0; i < 2; i++) multiply_little_on_two_devices(c, both[i]);
 }
 
 static void sizes_of_0(struct check* c) {

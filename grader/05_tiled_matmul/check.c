@@ -80,6 +80,7 @@ static void not_finite(struct check* c) {
 
 static void three_calls(struct check* c) {
     multiply_again(c, &contract, 3);
+    multiply_little_on_two_devices(c, &contract);
 }
 
 static void sizes_of_0(struct check* c) {

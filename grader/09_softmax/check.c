@@ -321,8 +321,9 @@ static void three_calls(struct check* c) {
     }
     const struct batch_call call = {fill, compare};
     batch_grows(c, &contract, 2 * ROWS, 8 * COLS, call);
-    // More than 48 KB of shared memory both times, and not more than 99 KB.
-    batch_widens(c, &contract, 13 * COLS, 24 * COLS, call);
+    // More than 48 KB of shared memory the first time and the last, and not more than 99 KB; the
+    // second time so much that a block of the first GPU alone may have it.
+    batch_moves(c, &contract, (int64_t[]){13 * COLS, 56 * COLS, 24 * COLS}, call);
 }
 
 static void arguments(struct check* c) {
@@ -349,6 +350,7 @@ static void arguments(struct check* c) {
     check_ordinary(c);
     run_random(c, ROWS, COLS);
     batch_idle_calls(c, &contract, calls, large);
+    batch_queries_fail(c, &contract, 24 * COLS);  // of rows for which a launcher asks
 }
 
 // The items above judge the results of narrow and odd rows, of rows apart, and of too many rows for

@@ -104,8 +104,8 @@ static void any_width(struct check* c) {
         set_label(&h, 1, 0);
         run(c, &h);
     }
-    // Logits that just fit into 48 KB of shared memory. Then beside 8 pieces in each of 256 and 512
-    // threads 48 KB and not a byte more: with anything static it has to be asked for.
+    // Logits that just fit into 48 KB; then beside 8 pieces in each of 256 and 512 threads 48 KB,
+    // not a byte more: with anything static it has to be asked for.
     const int64_t limits[] = {48 * 512, 48 * 512 - 8, BESIDE_PIECES(256), BESIDE_PIECES(512)};
     for (int i = 0; i < 4; i++) {
         struct head h = head_of(c, 1, limits[i]);
@@ -193,8 +193,7 @@ static void ignore_some(struct head* h) {
             set_label(h, row, h->ignore_index);
 }
 
-// Rows that do not count begin and end anywhere, too.
-// And the kernels of wide rows may be others.
+// Rows that do not count begin and end anywhere, too; and the kernels of wide rows may be others.
 static void ignored_anywhere(struct check* c) {
     const int64_t V[] = {check_pick(c, 2, 7), check_pick(c, 9, 40), COLS + check_pick(c, 1, 7),
                          VOCABULARY, 113 * COLS + 1};
@@ -237,8 +236,8 @@ static void none(struct check* c) {
     run(c, &h);
 }
 
-// Few tokens, so that the share of each shows; then rows whose kernels may be others. In the first
-// case there are gaps, in the second some rows do not count.
+// Few tokens, so that the share of each shows; then rows whose kernels may be others. In case 0
+// there are gaps, in case 1 some rows do not count.
 static void smoothed(struct check* c) {
     const int64_t V[] = {check_pick(c, 3, 9), check_pick(c, 10, 40), COLS, VOCABULARY,
                          113 * COLS + 1};
@@ -324,25 +323,26 @@ static void far_from_zero(struct check* c) {
     run(c, &h);
 }
 
-// The first or the last logit of a row, which are in no whole piece of it, is the one that is ruled
-// out, and has a share of the target.
-static void ruled_out_at_the_end(struct check* c) {
-    for (int last = 0; last < 2; last++) {
+// The first or the last logit of a row, in no whole piece of it, is the one that is ruled out; or a
+// whole piece is, which has no maximum then. They have a share of the target.
+static void ruled_out_alone(struct check* c) {
+    for (int i = 0; i < 3; i++) {
         const int64_t V = COLS + 8 * check_pick(c, 0, 9) + check_pick(c, 1, 3);
         struct head h = head_of(c, 1, V);
         h.first = 4;
         h.smoothing = ldexp((double)V, -30);  // eps / V is a bf16; eps / (V - 1) rounds to it
-        head_begin(&h, last ? "the last is -inf" : "the first is -inf");
+        head_begin(&h, i < 2 ? i ? "-inf last" : "-inf first" : "-inf in eight places");
         head_fill(&h, 0.5, 10.5);
         set_label(&h, 0, check_pick(c, 8, 24));
-        logits_of(&h, 0)[last ? V - 1 : 0] = -INFINITY;
+        double* x = logits_of(&h, 0) + (i == 0 ? 0 : i == 1 ? V - 1 : 4 + 8 * check_pick(c, 4, 99));
+        for (int j = 0; j < (i < 2 ? 1 : 8); j++) x[j] = -INFINITY;
         run(c, &h);
     }
 }
 
-// Whole stretches of a row are -inf, but not the label; then the label of one row as well. Last,
-// with smoothing, each of these tokens has a share of the target. It is so small that nothing of it
-// shows beside the label's: how it is divided is another item's.
+// Whole stretches of a row are -inf, but not the label; then a label as well. Last, with smoothing,
+// each of these tokens has a share of the target, so small that nothing of it shows beside the
+// label's: how it is divided is another item's.
 static void ruled_out(struct check* c) {
     static const char* const what[] = {"with -inf", "with -inf, one as a label", "with -inf"};
     for (int i = 0; i < 3; i++) {
@@ -360,7 +360,7 @@ static void ruled_out(struct check* c) {
             }
         run(c, &h);
     }
-    ruled_out_at_the_end(c);
+    ruled_out_alone(c);
 }
 
 // The first calls' rows count, so that a count or a sum that is kept shows.
@@ -411,12 +411,11 @@ static void other_sizes(struct check* c, int64_t rows, const int64_t V[CALLS], c
     }
 }
 
-// Then rows so wide that each call may ask for more shared memory than a block has without asking,
-// and not for more than 99 KB. It is asked for on each GPU.
+// Then rows so wide that each call may ask for more than 48 KB, the second for more than 99.
 static void calls(struct check* c) {
     three_calls(c);
     other_sizes(c, ROWS, (int64_t[]){FEW, 16 * COLS, COLS}, NULL);
-    other_sizes(c, 1, (int64_t[]){61 * COLS, 78 * COLS, 2 * COLS}, "rtx4090");
+    other_sizes(c, 1, (int64_t[]){61 * COLS, 110 * COLS, 78 * COLS}, "h200");
 }
 
 static void arguments(struct check* c) {
@@ -459,6 +458,8 @@ static void arguments(struct check* c) {
     check_idle_calls(c, calls, declare, &h);
     check_launches_fail(c, declare, &h);
     check_large_calls(c, most, "launch", declare, &h);
+    h = head_of(c, 1, 33 * COLS);  // for which a launcher asks
+    check_queries_fail(c, declare, &h);
 }
 
 // Blocks that take one row after another, of a grid that does not grow: is there a barrier between

@@ -41,6 +41,7 @@ struct twist {
     enum { ALL_DIVIDED, HIT_WHOLE = 1, OTHERS_WHOLE = 2, SOFTMAX_WHOLE = 4 } whole;
     // where a label's place is like any other
     enum { NOWHERE, IN_PIECES, AT_EDGES, AT_FRONT, AT_BACK, FIRST_IN_PIECE, LAST_IN_PIECE } unhit;
+    int unspread;           // likewise: where smoothing takes nothing off
     bool packed;            // rows are addressed without their stride
     bool half_labels;       // labels are read as numbers of 32 bits
     bool cut_labels;        // a label's upper 32 bits are lost
@@ -205,14 +206,13 @@ static double unscaled_l(const struct head* h, const struct twist* w, int64_t at
     return merged_lanes(w, of_warp).l;
 }
 
-// Is logit j of the row at `at` one of those whose label is overlooked?
-static bool is_unhit(const struct head* h, const struct twist* w, int64_t at, int64_t j) {
-    if (w->unhit >= FIRST_IN_PIECE)
+// Is logit j of the row at `at` there? An `unhit`, or an `unspread`.
+static bool is_at(int place, const struct head* h, int64_t at, int64_t j) {
+    if (place >= FIRST_IN_PIECE)
         return is_in_piece(h, at, j) &&
-               (j - head_of_row(h, at)) % PIECE == (w->unhit == FIRST_IN_PIECE ? 0 : PIECE - 1);
-    if (!w->unhit || is_in_piece(h, at, j)) return w->unhit == IN_PIECES;
-    if (w->unhit == AT_EDGES) return true;
-    return w->unhit == (j < head_of_row(h, at) ? AT_FRONT : AT_BACK);
+               (j - head_of_row(h, at)) % PIECE == (place == FIRST_IN_PIECE ? 0 : PIECE - 1);
+    if (!place || is_in_piece(h, at, j)) return place == IN_PIECES;
+    return place == AT_EDGES || place == (j < head_of_row(h, at) ? AT_FRONT : AT_BACK);
 }
 
 // What the kernel leaves. Any of the arrays may be NULL.
@@ -260,11 +260,11 @@ static void twisted(const struct head* h, const struct twist* w, double* loss, d
         if (t.hit > 0) sum += t.hit * (twisted_LSE(w, s) - x_label);
         for (int64_t j = 0; j < h->V && gradient; j++) {
             double p = w->lse == EXP_BASE_2 ? exp2(x[j] - s.m) / s.l : exp(x[j] - s.m) / s.l;
-            const bool unhit = is_unhit(h, w, at, j),
+            const bool unhit = is_at(w->unhit, h, at, j),
                        known = token || w->bad_counted || w->V_allowed;
             const double by = divisor(w->gradient_by, N, h), hit = j == label && !unhit ? u.hit : 0;
             p /= w->whole & SOFTMAX_WHOLE ? 1 : by;
-            p -= u.others / (w->whole & OTHERS_WHOLE ? 1 : by);
+            if (!is_at(w->unspread, h, at, j)) p -= u.others / (w->whole & OTHERS_WHOLE ? 1 : by);
             p -= hit / (w->whole & HIT_WHOLE ? 1 : by);
             gradient[at + j] = known ? p : NAN;
         }
@@ -316,6 +316,8 @@ static const struct hypothesis mistakes[] = {
     TWIST(label_late, .late = true),
     TWIST(label_late, .late_in_first = true),
     TWIST(label_late, .late = true, .gradient_target = NO_TARGET),
+    TWIST(smoothing, .unspread = IN_PIECES),
+    TWIST(smoothing, .unspread = AT_EDGES),
     TWIST(mean_divisor, .loss_by = BY_ROWS, .gradient_by = BY_ROWS),
     TWIST(mean_divisor, .loss_by = BY_ONE, .gradient_by = BY_ONE),
     TWIST(mean_divisor, .loss_by = BY_ELEMENTS, .gradient_by = BY_ELEMENTS),

@@ -409,7 +409,9 @@ static void arguments(struct check* c) {
     misaligned_refused(p);
     check_idle_calls(c, before_alignment, declare_later, &p);
     nan_refused(p);
-    check_launches_fail(c, declare, &p);
+    struct decode one_head = decode_of(c, 1, 320);
+    deal_pages(&one_head);
+    check_launches_fail(c, declare, &one_head);
     on_two_devices(decode_of(c, 4, 160));
 }
 
@@ -427,6 +429,17 @@ static void decode_case_on(struct decode p, const char* id, int judged) {
     decode_fill(&p);
     check_run(p.check);
     decode_judge(&p, judged);
+}
+
+// A pool of one page, which is not full: who copies all of it, and hides the scores, reads slots
+// behind the last key.
+static void one_page(struct check* c) {
+    struct decode p = with_pages_of(decode_of(c, 2, 16 * check_pick(c, 1, 3) + 9), 64);
+    p.pages = 1;
+    decode_begin(&p, ", a page that is not full, of whose end nobody reads");
+    check_unread(p.K, 1, p.length[0] * p.d), check_unread(p.V, 1, p.length[0] * p.d);
+    check_run(c);
+    decode_judge(&p, JUDGE_O);
 }
 
 // Behind the end the table names no pages, or ends, always in the middle of 32 keys: whoever takes
@@ -455,6 +468,7 @@ static void safe(struct check* c) {
     check_unread(p.table, 2, used);
     check_run(c);
     decode_judge(&p, JUDGE_O);
+    one_page(c);
     p = with_key_heads(decode_of(c, 1, 144), 64);
     p.max_pages = MOST_PAGES;
     decode_case(p, ", max_pages = 520", JUDGE_O);
@@ -462,13 +476,14 @@ static void safe(struct check* c) {
                    JUDGE_O);
 }
 
-// What lies between the pages is not there.
+// What lies between the pages is not there. They are so many that the number of a row of the pool,
+// 2^26 from page to page, needs more than 31 bits, too.
 static void far_pages(struct check* c) {
     if (!check_can_be_far(c)) {
         decode_case(decode_of(c, 4, 160), "", JUDGE_O);
         return;
     }
-    struct decode p = decode_of(c, 4, pages(c, 10, 20));
+    struct decode p = decode_of(c, 4, pages(c, 34, 38));
     p.is_far = true;
     decode_case(p, ", pages more than 2^32 elements apart", JUDGE_O);
 }

@@ -8,14 +8,14 @@
 #include "course.h"
 
 // The case whose only call is this one of c's, to be freed. What it points to is c's. What was to
-// fail was a part of the first call.
+// fail, and another device, were a part of the first call.
 static struct check* case_of_call(struct check* c, int round) {
     struct check* one = check_allocate(c, 1, sizeof *one);
     *one = *c;
     one->rounds = 1;
     one->round = 0;
     one->expected = contract_expected(c, round);
-    if (round > 0) one->fail_at = 0;
+    if (round > 0) one->fail_at = 0, one->first_card[0] = '\0';
     for (int i = 0; i < c->scalar_count; i++) {
         one->scalar[i].integer[0] = c->scalar[i].integer[round];
         one->scalar[i].real[0] = c->scalar[i].real[round];

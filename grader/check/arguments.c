@@ -151,9 +151,27 @@ static void launches_fail(struct check* c, void (*declare)(struct check* c, void
     }
 }
 
+void check_queries_fail(struct check* c, void (*declare)(struct check* c, void* problem),
+                        void* problem) {
+    enum { CALLS = ARENA_ROUNDS, MOST_QUERIES = 2 * (CALLS - 1) };
+    for (int n = 1; n < MOST_QUERIES; n += CALLS - 1) {
+        check_case(c,
+                   "the runtime refuses what the launcher asks as number %d, in the next call "
+                   "number %d, and so on",
+                   n, n + 1);
+        check_rounds(c, CALLS);
+        declare(c, problem);
+        check_fail_call(c, "query", n);
+        check_expect(c, COURSE_CUDA_ERROR, CAUSE_error_ignored);
+        check_run(c);
+        if (!c->answer.failed[CALLS - 2]) break;  // it asks no more
+    }
+}
+
 void check_launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
                          void* problem) {
     launches_fail(c, declare, problem, INT32_MAX);
+    check_queries_fail(c, declare, problem);
 }
 
 void check_launches_stop(struct check* c, void (*declare)(struct check* c, void* problem),

@@ -339,7 +339,8 @@
     COST(allocates, "the launcher allocates device memory; the contract says that it does not")    \
     CAUSE(waits, "the launcher waits for the device; the contract has it return at once")          \
     CAUSE(other_stream, "a kernel is not in the default stream, which does not wait for it")       \
-    CAUSE(other_device, "the launcher works on the device that is current, and chooses none")      \
+    CAUSE(other_device, "the launcher works on the device that is current: it chooses none, and "  \
+                        "asks about no other")                                                     \
     CAUSE(host_computed, "the result does not come from a kernel: host code made it")              \
     CAUSE(wrong_status, "the launcher returned another status than the contract asks for")         \
     CAUSE(argument_check, "a bad argument was not refused, or an output was written all the same") \

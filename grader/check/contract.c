@@ -160,12 +160,22 @@ static bool fails_a_launch(const struct check* c) {
     return c->fail_at > 0 && strcmp(c->fail_call, "launch") == 0;
 }
 
+static bool fails_a_query(const struct check* c) {
+    return c->fail_at > 0 && strcmp(c->fail_call, "query") == 0;
+}
+
 // The call that was to fail never came: there are not so many.
 static bool no_call_failed(const struct check* c, int round) {
-    return c->fail_at > 1 && !c->answer.failed[round];
+    return c->fail_at > 1 && !c->answer.failed[round] && !fails_a_query(c);
+}
+
+// Who gets no answer may do without.
+static bool does_without(const struct check* c, int round) {
+    return fails_a_query(c) && c->answer.status[round] == COURSE_OK;
 }
 
 int contract_expected(const struct check* c, int round) {
+    if (fails_a_query(c)) return c->answer.failed[round] ? c->expected : COURSE_OK;
     return round > 0 && (c->fail_at > 0 || c->first_card[0]) ? COURSE_OK : c->expected;
 }
 
@@ -183,21 +193,19 @@ static const char* begin_words(const struct check* c, char* words, size_t size) 
 static void judge_status(struct check* c, int round, const char* output) {
     char said[2048], returned[16], wanted[16], begin[64] = "";
     const int status = c->answer.status[round], expected = contract_expected(c, round);
-    if (status == expected || no_call_failed(c, round)) return;
+    if (status == expected || no_call_failed(c, round) || does_without(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
-    // What fails on the second device without a call before it asks the first one for what it can.
-    if (round > 0 && c->first_card[0])
-        check_fail(c,
-                   c->answer.refused_devices > 0 ||
-                           trial_fails_alone(c, round, NULL, 0)
-                       ? CAUSE_other_device
-                       : CAUSE_stale_state,
+    const bool asks_another = c->answer.refused_devices > 0 || c->answer.asked_elsewhere[round];
+    // What fails on the second device alone, and asks no other one, is not blamed on call 1.
+    if (round > 0 && c->first_card[0] && (asks_another || !trial_fails_alone(c, round, NULL, 0)))
+        check_fail(c, asks_another ? CAUSE_other_device : CAUSE_stale_state,
                    "%sthe launcher returned %s in call 2, whose device is another one than that of "
                    "call 1\n",
                    c->answer.refused_text, status_name(status, returned));
     if (expected != c->expected && !trial_fails_alone(c, round, NULL, 0))
-        check_fail(c, CAUSE_error_left,
-                   "after a call whose launch failed the launcher returned %s for a good one\n",
+        check_fail(c, CAUSE_error_left, "after a call %s the launcher returned %s for a good one\n",
+                   fails_a_query(c) ? "in which the runtime refused an answer"
+                                    : "whose launch failed",
                    status_name(status, returned));
     // A good call that fails by itself, too.
     if (expected != c->expected) c->expected = expected, c->otherwise = CAUSE_wrong_status;
@@ -270,7 +278,8 @@ static void judge_input(struct check* c, int i, int r) {
 static void judge_refused(struct check* c, int i, int r) {
     const struct tensor* t = &c->tensor[i];
     const bool* poison = t->state->poison + t->state->per_round * r;
-    if (no_call_failed(c, r) || (fails_a_launch(c) && !t->state->on_host)) return;
+    if (no_call_failed(c, r) || does_without(c, r)) return;
+    if (fails_a_launch(c) && !t->state->on_host) return;
     bool status_is_right = c->otherwise == CAUSE_error_ignored;
     for (int64_t k = 0; k < t->count; k++)
         if (!poison[k])

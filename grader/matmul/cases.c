@@ -124,18 +124,18 @@ void multiply_again(struct check* c, const struct matmul* of, int calls) {
     multiply_other_kind(c, of);
 }
 
-void multiply_on_two_devices(struct check* c, const struct matmul* of, const char* first,
-                             int status) {
+static void on_two_devices(struct product p, const char* first, int status) {
     enum { CALLS = 2 };
-    struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
-    check_case(c, "M = %lld, N = %lld, K = %lld, twice, the first call on another GPU, as %s",
-               (long long)p.M, (long long)p.N, (long long)p.K, first);
+    struct check* c = p.check;
+    check_case(c, "M = %lld, N = %lld, K = %lld, twice, the first call on another GPU%s%s",
+               (long long)p.M, (long long)p.N, (long long)p.K, first ? ", as " : "",
+               first ? first : "");
     check_begin_on(c, first);
     check_rounds(c, CALLS);
     product_declare(&p);
     for (int call = 0; call < CALLS; call++) {
         check_round(c, call);
-        product_fill(&p, -of->largest, of->largest);
+        product_fill(&p, -p.of->largest, p.of->largest);
     }
     if (status != COURSE_OK) check_expect(c, status, CAUSE_argument_check);
     check_run(c);
@@ -143,6 +143,16 @@ void multiply_on_two_devices(struct check* c, const struct matmul* of, const cha
         check_round(c, call);
         product_compare(&p);
     }
+}
+
+void multiply_on_two_devices(struct check* c, const struct matmul* of, const char* first,
+                             int status) {
+    on_two_devices(product_of(c, of, of->whole_M, of->whole_N, of->whole_K), first, status);
+}
+
+void multiply_little_on_two_devices(struct check* c, const struct matmul* of) {
+    enum { SIZE = 16 };
+    on_two_devices(product_of(c, of, SIZE, SIZE, SIZE), NULL, COURSE_OK);
 }
 
 static void run_reals(struct product p) {

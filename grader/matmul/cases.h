@@ -85,6 +85,8 @@ void multiply_sizes_of_0(struct check* c, const struct matmul* of);
 // of the one, or set for it, may be kept for the other.
 void multiply_on_two_devices(struct check* c, const struct matmul* of, const char* first,
                              int status);
+// The same with little to multiply, on two GPUs of a kind.
+void multiply_little_on_two_devices(struct check* c, const struct matmul* of);
 
 // Arguments to be refused: negative sizes, one beyond max_size, NULL pointers; with strides,
 // strides smaller than a row. Then launches that fail, of aligned matrices and of others.

@@ -224,6 +224,32 @@ void batch_widens(struct check* c, const struct rows* of, int64_t narrow, int64_
     }
 }
 
+void batch_moves(struct check* c, const struct rows* of, const int64_t cols[3],
+                 struct batch_call call) {
+    enum { CALLS = 3 };
+    struct batch b = batch_of(c, of, 1, cols[1]);
+    b.calls = CALLS;
+    batch_begin(&b, "calls on a GPU with more memory, then on another, as rtx3090");
+    check_begin_on(c, "h200");
+    check_pose_as(c, "rtx3090");
+    struct batch size[CALLS] = {b, b, b};
+    for (int i = 0; i < CALLS; i++) {
+        size[i].cols = size[i].stride = size[i].stride_out = cols[i];
+        check_vary(c, "cols", i, cols[i]);
+        check_vary(c, of->writes_rows ? "stride_x" : "stride_row", i, cols[i]);
+        if (of->writes_rows) check_vary(c, "stride_y", i, cols[i]);
+        check_round(c, i);
+        for (int k = 0; k < 2 && b.out[k] && of->writes_rows; k++) leave_rest(b.out[k], cols[i]);
+        call.fill(c, &size[i]);
+    }
+    check_run(c);
+    for (int i = 0; i < CALLS; i++) {
+        check_round(c, i);
+        check_describe(c, &size[i]);
+        call.judge(c, &size[i]);
+    }
+}
+
 void batch_shared_again(struct check* c, const struct rows* of, int64_t cols,
                         struct batch_call call) {
     enum { ROWS = 2, CALLS = 2 };
@@ -430,4 +456,9 @@ void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_
     check_launches_fail(c, declare, &b);
     check_large_calls(c, most_rows, "launch", declare, &b);
     if (large) check_large_calls(c, large, "launch", declare, &b);
+}
+
+void batch_queries_fail(struct check* c, const struct rows* of, int64_t cols) {
+    struct batch b = batch_of(c, of, 1, cols);
+    check_queries_fail(c, declare, &b);
 }

@@ -114,6 +114,11 @@ void batch_misaligned(struct check* c, const struct rows* of, int64_t rows, int6
 void batch_widens(struct check* c, const struct rows* of, int64_t narrow, int64_t wide,
                   struct batch_call call);
 
+// A call on a GPU whose blocks may have 227 KB of shared memory, and two on one with 99, of packed
+// rows. cols[1] is the most: rows that the first GPU might keep and the second one not.
+void batch_moves(struct check* c, const struct rows* of, const int64_t cols[3],
+                 struct batch_call call);
+
 // Two calls, each by itself; then three in the same arrays, packed. The first of the three takes
 // half of the rows and a 16th of the columns, the last a quarter and an eighth. rows: a multiple of
 // 4; cols: of 16.
@@ -163,6 +168,9 @@ void batch_fits(struct check* c, const struct rows* of, int64_t widest);
 void batch_at_most_once(struct check* c, const struct batch* b, const struct arena_traffic* t);
 
 // ---- no kernel runs
+
+// check_queries_fail() with one row of so many.
+void batch_queries_fail(struct check* c, const struct rows* of, int64_t cols);
 
 // check_idle_calls() with arrays of 4 rows of 128, then check_launches_fail(), and a call with
 // 2^31 - 1 rows and those of `large`: check_large_calls().

@@ -91,6 +91,63 @@ static bool fails_now(const char* function) {
     return fails;
 }
 
+// A call that is made to fail. As of every call that fails, cudaGetLastError() will tell it.
+#ifdef CPU_DEVICE
+cudaError_t cudev_error(cudaError_t error);
+static cudaError_t refused(cudaError_t error) {
+    return cudev_error(error);
+}
+#else
+cudaError_t __real_cudaMalloc(void** address, size_t bytes);
+static cudaError_t refused(cudaError_t error) {
+    (void)__real_cudaMalloc(NULL, 1);  // refused as well, and the runtime remembers that
+    return error;
+}
+#endif
+
+// ---- what a launcher asks the runtime, or sets, before it launches
+
+WRAP(cudaGetDevice, (int* device)) {
+    return fails_now("query") ? refused(cudaErrorUnknown) : __real_cudaGetDevice(device);
+}
+static void note_asked(int device) {
+    int current = device;
+    (void)__real_cudaGetDevice(&current);
+    vault_open();
+    book.meter.asked_elsewhere |= book.on && device != current;
+    vault_close();
+}
+
+WRAP(cudaDeviceGetAttribute, (int* value, enum cudaDeviceAttr attribute, int device)) {
+    note_asked(device);
+    return fails_now("query") ? refused(cudaErrorUnknown)
+                              : __real_cudaDeviceGetAttribute(value, attribute, device);
+}
+WRAP(cudaFuncSetAttribute, (const void* kernel, enum cudaFuncAttribute attribute, int value)) {
+    return fails_now("query") ? refused(cudaErrorUnknown)
+                              : __real_cudaFuncSetAttribute(kernel, attribute, value);
+}
+WRAP(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+     (int* blocks, const void* kernel, int threads, size_t bytes)) {
+    return fails_now("query") ? refused(cudaErrorUnknown)
+                              : __real_cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                                    blocks, kernel, threads, bytes);
+}
+WRAP(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+     (int* blocks, const void* kernel, int threads, size_t bytes, unsigned flags)) {
+    return fails_now("query") ? refused(cudaErrorUnknown)
+                              : __real_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+                                    blocks, kernel, threads, bytes, flags);
+}
+
+#if defined CPU_DEVICE || CUDART_VERSION >= 13000  // CUDA 12 has another name for it
+WRAP(cudaGetDeviceProperties, (struct cudaDeviceProp * properties, int device)) {
+    note_asked(device);
+    return fails_now("query") ? refused(cudaErrorUnknown)
+                              : __real_cudaGetDeviceProperties(properties, device);
+}
+#endif
+
 // ---- memory
 
 // Is there room to note one more allocation? A launcher that has a million of them gets no memory.
@@ -137,20 +194,6 @@ static void note_free(const void* address) {
     }
     vault_close();
 }
-
-// A call that is made to fail. As of every call that fails, cudaGetLastError() will tell it.
-#ifdef CPU_DEVICE
-cudaError_t cudev_error(cudaError_t error);
-static cudaError_t refused(cudaError_t error) {
-    return cudev_error(error);
-}
-#else
-cudaError_t __real_cudaMalloc(void** address, size_t bytes);
-static cudaError_t refused(cudaError_t error) {
-    (void)__real_cudaMalloc(NULL, 1);  // refused as well, and the runtime remembers that
-    return error;
-}
-#endif
 
 WRAP(cudaMalloc, (void** address, size_t bytes)) {
     if (fails_now("cudaMalloc") || !has_room()) return refused(cudaErrorMemoryAllocation);

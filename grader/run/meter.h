@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 // From here on the fail_at-th call (from 1) of the function fails (fail_at 0: none). The function
-// "launch" is a <<<>>>: cudaGetLastError() tells of it, and no kernel of the round runs. Copies and
-// fills are told to origin.h, whose round has begun.
+// "launch" is a <<<>>>: cudaGetLastError() tells of it, and no kernel of the round runs. A "query"
+// is what a launcher asks or sets before it launches: the device, one of its attributes, one of a
+// kernel, how many blocks of it fit. Copies and fills are told to origin.h, whose round has begun.
 void meter_start(const char* fail_call, int fail_at);
 
 struct meter {
@@ -24,6 +25,7 @@ struct meter {
     int64_t blocks;     // of all their grids; behind one that was made to fail: of those behind it
     int32_t grid_y, grid_z;  // the most blocks of a grid in y, in z
     bool failed;             // the call that was to fail was made
+    bool asked_elsewhere;    // the launcher asked about another device than the current one
     int64_t to_device;       // bytes copied to the device
     int64_t to_host;         // bytes copied to the host, or allocated where both sides reach them
     // Bytes copied between two places of the device by which a result could come about: into an

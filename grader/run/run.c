@@ -438,6 +438,13 @@ static void hold(bool held) {
 #endif
 }
 
+// Which call of this round shall fail.
+static int fail_at(uint32_t r) {
+    if (layout->fail_at == 0 || strcmp(layout->fail_call, "query") != 0)
+        return r == 0 ? layout->fail_at : 0;
+    return r + 1 < layout->rounds ? layout->fail_at + (int)r : 0;
+}
+
 static void run_round(uint32_t r) {
     round_now = r;
     if (arena_is_elsewhere(r) && !arena_is_elsewhere(r - 1)) move();
@@ -458,7 +465,7 @@ static void run_round(uint32_t r) {
     // A second call that is tried alone begins there, too.
     if (r == 1 || layout->rounds == 1) cudev_next_device();
 #endif
-    meter_start(layout->fail_call, r == 0 ? layout->fail_at : 0);
+    meter_start(layout->fail_call, fail_at(r));
     close_inputs(true);
     hold(false);
     int status = host_call(call);
@@ -492,6 +499,7 @@ static void run_round(uint32_t r) {
     answer->grid_y[r] = meter.grid_y;
     answer->grid_z[r] = meter.grid_z;
     answer->failed[r] = meter.failed;
+    answer->asked_elsewhere[r] = meter.asked_elsewhere;
     answer->error_left[r] = error_left;
     answer->to_host[r] = meter.to_host;
     answer->on_device[r] = meter.on_device;

@@ -108,8 +108,10 @@ struct arena_layout {
     // enum arena_blocks. few_bytes 1: of large arrays the ends alone are there, and copied. See
     // check_reaches() (reach.h).
     uint32_t few_blocks, few_bytes;
-    int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in round 0 fails; 0: none
-    char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch"
+    // The fail_at-th call (from 1) of fail_call in round 0 fails; 0: none. A "query" that fails is
+    // the next one in each round, and none in the last.
+    int32_t fail_at;
+    char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch", "query"
     struct arena_scalar scalar[ARENA_SCALARS];
     struct arena_tensor tensor[ARENA_TENSORS];
 };
@@ -170,17 +172,18 @@ struct arena_traffic {
 struct arena_answer {
     uint32_t started;  // 1: the runner's main() was reached
     uint32_t rounds_done;
-    int32_t status[ARENA_ROUNDS];     // what the launcher returned
-    int64_t leaked[ARENA_ROUNDS];     // bytes allocated and not freed by the launcher
-    int64_t mapped[ARENA_ROUNDS];     // bytes it asked for that the host reaches
-    int64_t launches[ARENA_ROUNDS];   // kernels the launcher launched
-    int64_t elsewhere[ARENA_ROUNDS];  // of them, in other streams than the default one
-    int64_t waits[ARENA_ROUNDS];      // for the device, a stream or an event
-    int64_t blocks[ARENA_ROUNDS];     // of all their grids: meter.h
-    int32_t grid_y[ARENA_ROUNDS];     // the most blocks of a grid in y
-    int32_t grid_z[ARENA_ROUNDS];     // in z
-    bool failed[ARENA_ROUNDS];        // the call that was to fail was made
-    bool error_left[ARENA_ROUNDS];    // an error waits for the next cudaGetLastError()
+    int32_t status[ARENA_ROUNDS];            // what the launcher returned
+    int64_t leaked[ARENA_ROUNDS];            // bytes allocated and not freed by the launcher
+    int64_t mapped[ARENA_ROUNDS];            // bytes it asked for that the host reaches
+    int64_t launches[ARENA_ROUNDS];          // kernels the launcher launched
+    int64_t elsewhere[ARENA_ROUNDS];         // of them, in other streams than the default one
+    int64_t waits[ARENA_ROUNDS];             // for the device, a stream or an event
+    int64_t blocks[ARENA_ROUNDS];            // of all their grids: meter.h
+    int32_t grid_y[ARENA_ROUNDS];            // the most blocks of a grid in y
+    int32_t grid_z[ARENA_ROUNDS];            // in z
+    bool failed[ARENA_ROUNDS];               // the call that was to fail was made
+    uint32_t asked_elsewhere[ARENA_ROUNDS];  // about another device than the current one
+    bool error_left[ARENA_ROUNDS];           // an error waits for the next cudaGetLastError()
     int64_t to_host[ARENA_ROUNDS];    // bytes the launcher copied to, or mapped for, the host
     int64_t on_device[ARENA_ROUNDS];  // bytes it copied on the device: meter.h
     struct arena_traffic traffic[ARENA_ROUNDS];

@@ -89,7 +89,9 @@ int softmax(float* y_gpu, const float* x_gpu, int64_t rows, int64_t cols, int64_
     if (rows > INT32_MAX || cols > SOFTMAX_MAX_COLS) return COURSE_UNSUPPORTED;
 
     int most, warps = cols <= 2048 ? 1 : WARPS;
-    COURSE_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    int device;
+    COURSE_TRY(cudaGetDevice(&device));
+    COURSE_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     int64_t bytes = (cols + LINE - THREADS * VALUES) * (int64_t)sizeof(float);
     bool kept = bytes > 0 && bytes <= most - 1024;
     if (!kept) bytes = 0;

@@ -60,8 +60,9 @@ int softmax(float* y_gpu, const float* x_gpu, int64_t rows, int64_t cols, int64_
     if (y_gpu == NULL || x_gpu == NULL) return COURSE_BAD_ARGUMENT;
     if (rows > INT32_MAX || cols > SOFTMAX_MAX_COLS) return COURSE_UNSUPPORTED;
 
-    int most;
-    COURSE_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    int device, most;
+    COURSE_TRY(cudaGetDevice(&device));
+    COURSE_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     bool kept = cols <= (most - 1024) / 4;
     size_t bytes = kept ? (size_t)cols * 4 : 0;
     COURSE_TRY(cudaFuncSetAttribute(shared_row_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

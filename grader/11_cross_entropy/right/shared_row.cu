@@ -134,8 +134,9 @@ int cross_entropy(float* loss_gpu, float* LSE_gpu, bf16* logits_gpu, const int64
 
     count_kernel<<<1, THREADS>>>(count, labels_gpu, rows, ignore_index);
     COURSE_TRY(cudaGetLastError());
-    int most;
-    COURSE_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    int device, most;
+    COURSE_TRY(cudaGetDevice(&device));
+    COURSE_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     size_t bytes = (size_t)V * sizeof(bf16);
     bool keep = bytes + WARPS * sizeof(struct state) <= (size_t)most;
     if (!keep) bytes = 0;

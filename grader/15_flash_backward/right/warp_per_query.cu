@@ -7,8 +7,13 @@
 
 #define KEYS 16  // 82 KB with d = 256, of 99 that every card has
 #define QUERIES 8
-#define CHECK(call) \
-    if ((call) != cudaSuccess) return COURSE_CUDA_ERROR
+#define CHECK(call)                   \
+    do {                              \
+        if ((call) != cudaSuccess) {  \
+            (void)cudaGetLastError(); \
+            return COURSE_CUDA_ERROR; \
+        }                             \
+    } while (0)
 
 struct job {
     fp16 *dQ, *dK, *dV;

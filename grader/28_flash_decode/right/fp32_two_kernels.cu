@@ -110,7 +110,9 @@ extern "C" int flash_decode(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, cons
         if ((uintptr_t)aligned[i] % 16) return COURSE_UNSUPPORTED;
 
     int multiprocessors = 0;
-    COURSE_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+    int device;
+    COURSE_TRY(cudaGetDevice(&device));
+    COURSE_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
     int64_t heads = (int64_t)B * H_k, slots = (int64_t)page_size * max_pages;
     int64_t parts = CEIL_DIV(CHUNKS_OF * multiprocessors, heads);
     if (parts > flash_decode_most_splits(B, H_k)) parts = flash_decode_most_splits(B, H_k);

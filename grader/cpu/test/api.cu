@@ -347,9 +347,9 @@ static void asynchronous(void) {
     int seven = 7, back = 0, *p;
     CHECK_CUDA(cudaMalloc(&p, sizeof *p));
     CHECK_CUDA(cudaMemset2DAsync(p, 4, 0, 4, 1));
-    CHECK_CUDA(cudaMemcpyToSymbolAsync(symbol, &seven, sizeof seven, 0, cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaMemcpyToSymbolAsync(symbol, &seven, sizeof seven));
     read_symbol<<<1, 1>>>(p);
-    CHECK_CUDA(cudaMemcpyFromSymbolAsync(&back, symbol, sizeof back, 0, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(cudaMemcpyFromSymbolAsync(&back, symbol, sizeof back));
     CHECK(back == 7);
     CHECK_CUDA(cudaMemcpy(&back, p, sizeof back, cudaMemcpyDeviceToHost));
     CHECK(back == 7);

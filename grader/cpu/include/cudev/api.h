@@ -47,13 +47,15 @@ inline cudaError_t cudaMemcpyFromSymbol(void* dst, const T& symbol, size_t bytes
     return cudev_from_symbol(dst, &symbol, sizeof symbol, bytes, offset, kind);
 }
 template <class T>
-inline cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* src, size_t bytes,
-                                           size_t offset, cudaMemcpyKind kind, cudaStream_t = 0) {
+inline cudaError_t
+cudaMemcpyToSymbolAsync(const T& symbol, const void* src, size_t bytes, size_t offset = 0,
+                        cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t = 0) {
     return cudev_to_symbol((void*)&symbol, sizeof symbol, src, bytes, offset, kind);
 }
 template <class T>
-inline cudaError_t cudaMemcpyFromSymbolAsync(void* dst, const T& symbol, size_t bytes,
-                                             size_t offset, cudaMemcpyKind kind, cudaStream_t = 0) {
+inline cudaError_t
+cudaMemcpyFromSymbolAsync(void* dst, const T& symbol, size_t bytes, size_t offset = 0,
+                          cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t = 0) {
     return cudev_from_symbol(dst, &symbol, sizeof symbol, bytes, offset, kind);
 }
 template <class T> inline cudaError_t cudaGetSymbolAddress(void** p, const T& symbol) {

@@ -12,6 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+// The NaN that a GPU's arithmetic makes, whatever it was made of: all bits but the sign. Who rounds
+// it by hand, by an addition to its bits, carries into the sign.
+#undef NAN
+#define NAN __builtin_nanf("0x3fffff")
 #include "numbers.h"
 
 // On a GPU 0 is larger than -0, in C neither. Under the names of device/numbers.c, std::fmax() too.
