@@ -63,6 +63,14 @@ static void arrive(struct worker* w, const struct copy* c) {
     memset(c->to + c->used, 0, (size_t)(c->bytes - c->used));
 }
 
+const void* cudev_copy_awaited(const struct worker* w, unsigned thread, const void* p) {
+    const struct queue* q = &w->pending_copies->queue[thread];
+    for (unsigned i = q->first; w->pending_copies->used && i < q->end; i++)
+        if ((const char*)p >= q->copy[i].to && (const char*)p < q->copy[i].to + q->copy[i].bytes)
+            return q->copy[i].pc;
+    return NULL;
+}
+
 // Nobody has waited for these: they land when the block is over, at the latest.
 void cudev_async_copies_end(struct worker* w) {
     const struct pending_copies* pending = w->pending_copies;

@@ -34,6 +34,8 @@ struct finding {
     unsigned thread, other_thread;
     enum cudev_access access, other_access;
     bool left;  // of FOUND_RACE: `access` is that of a copy for which nobody has waited
+    // of FOUND_UNINITIALISED: the thread's own copy, which it has not waited for; 0: there is none
+    unsigned copy_site;
     size_t bytes;
     char what[120];    // "As[0][1]"
     char origin[240];  // where the array comes from
@@ -63,7 +65,7 @@ const char* cudev_finding_kind(const struct finding* f);  // "out_of_bounds"
 // What is wrong, for `why` of a finding, where the mistake is no missing order.
 extern const char cudev_other_swizzle[];
 // The kind as cudev_on_finding() is told it, where that knows more: "race_of_writes", "swizzle",
-// "copy_on_its_way", "uninitialised_copy", "out_of_bounds_store".
+// "copy_on_its_way", "copy_not_awaited", "uninitialised_copy", "out_of_bounds_store".
 const char* cudev_finding_cause(const struct finding* f);
 // No thread reads there, so no barrier is missing: two threads have computed the same index.
 bool cudev_race_of_writes(const struct finding* f);

@@ -36,6 +36,7 @@ const char* cudev_finding_cause(const struct finding* f) {
     return cudev_race_of_writes(f)         ? "race_of_writes"
            : f->why == cudev_other_swizzle ? "swizzle"
            : f->left                       ? "copy_on_its_way"
+           : f->copy_site                  ? "copy_not_awaited"
            : read_by_host(f)               ? "uninitialised_copy"
            : is_store_outside(f)           ? "out_of_bounds_store"
                                            : cudev_finding_kind(f);
@@ -194,6 +195,9 @@ static const char* advice(const struct finding* f) {
     case FOUND_OUT_OF_BOUNDS:
         return "which index gets there? the last block and the last tile are the usual suspects";
     case FOUND_UNINITIALISED:
+        if (f->copy_site)
+            return "cp_async_wait<>() for the thread's own copies, then __syncthreads() for those "
+                   "of the others; and a\n        wait for groups waits for what was committed";
         return "who should have written it, and did that come first?";
     case FOUND_MISALIGNED:
         return "a float4 starts at a multiple of 16 bytes: is the row length a multiple of 4?";

@@ -167,18 +167,27 @@ static bool same_array(const struct finding* a, const struct finding* b) {
     return length > 0 && length == strcspn(b->what, "[") && !strncmp(a->what, b->what, length);
 }
 
+static bool is_of_copy(const struct finding* race, unsigned copy_site) {
+    return copy_site && (race->site == copy_site || race->other_site == copy_site);
+}
+
 // Does the finding only follow from another finding? Where several threads write one element, the
 // others stay empty, whoever reads them. At its line: a race decides whether a value has been
-// written yet; and an index out of bounds is reported once.
+// written yet; and an index out of bounds is reported once. A copy that its own thread has not
+// waited for is no consequence: no barrier would help, and the races of others with it are one.
 static bool consequence(const struct located_finding* r, const struct located_finding* all,
                         unsigned count) {
     for (unsigned i = 0; i < count; i++) {
         const struct located_finding* o = &all[i];
+        if (r->f->kind == FOUND_RACE && !r->f->left && is_of_copy(r->f, o->f->copy_site))
+            return true;
+        if (r->f->copy_site) continue;
         if (r->f->kind == FOUND_UNINITIALISED && cudev_race_of_writes(o->f) &&
             same_array(r->f, o->f))
             return true;
         bool same_line = o->line.line == r->line.line || o->other.line == r->line.line;
         if (!same_line || o == r) continue;
+        if (r->f->kind == FOUND_RACE && !r->f->left && o->f->copy_site) return true;
         if (r->f->kind == FOUND_UNINITIALISED &&
             (o->f->kind == FOUND_RACE || o->f->kind == FOUND_OUT_OF_BOUNDS ||
              o->f->kind == FOUND_ASYNC))
@@ -195,9 +204,9 @@ static bool consequence(const struct located_finding* r, const struct located_fi
 // write, not just two writes.
 enum { LAST_RANK = 2 };
 static int rank_of(const struct finding* f) {
-    return f->kind == FOUND_OUT_OF_BOUNDS || f->kind == FOUND_WRAPPED ? 0
-           : cudev_race_of_writes(f)                                  ? LAST_RANK
-                                                                      : 1;
+    return f->kind == FOUND_OUT_OF_BOUNDS || f->kind == FOUND_WRAPPED || f->copy_site ? 0
+           : cudev_race_of_writes(f)                                                  ? LAST_RANK
+                                                                                      : 1;
 }
 
 void cudev_findings_print(void) {
