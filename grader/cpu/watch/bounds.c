@@ -155,10 +155,11 @@ void cudev_bounds_uninitialised(struct watch* watch, uint64_t offset, size_t byt
     struct finding* f = found(watch, FOUND_UNINITIALISED, access, pc);
     if (!f) return;
     cudev_finding_where(f, watch->worker, offset, bytes);
-    const void* copy =
-        cudev_copy_awaited(watch->worker, watch->worker->current, ARENA_BASE + offset);
+    unsigned whose = 0;
+    const void* copy = cudev_copy_awaited(watch->worker, ARENA_BASE + offset, &whose);
     if (!copy) return;
-    f->copy_site = site_at(copy);
+    f->copied = true;
+    if (whose == watch->worker->current) f->copy_site = site_at(copy);
     snprintf(f->detail, sizeof f->detail, ", while its cp.async is on its way");
 }
 

@@ -33,9 +33,9 @@ struct finding {
     uint64_t block, other_block;
     unsigned thread, other_thread;
     enum cudev_access access, other_access;
-    bool left;  // of FOUND_RACE: `access` is that of a copy for which nobody has waited
-    // of FOUND_UNINITIALISED: the thread's own copy, which it has not waited for; 0: there is none
-    unsigned copy_site;
+    bool left;           // of FOUND_RACE: `access` is that of a copy for which nobody has waited
+    bool copied;         // of FOUND_UNINITIALISED: by a copy that has not been waited for
+    unsigned copy_site;  // which one, if it is the thread's own; else 0
     size_t bytes;
     char what[120];    // "As[0][1]"
     char origin[240];  // where the array comes from
@@ -55,6 +55,7 @@ struct finding {
 struct located_finding {
     const struct finding* f;
     struct source_line line, other;
+    struct source_line caller, other_caller;  // in a .cu file, where `line`, or `other`, is not
 };
 
 // The two lines of a race in the order of the source. A finding of another kind has only the first.
