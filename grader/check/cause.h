@@ -279,7 +279,7 @@
     CAUSE(gelu_range, "f of a large z is z, of a very negative one 0: infinity over infinity, or " \
                       "times 0, is NaN")                                                           \
     CAUSE(gelu_slope,                                                                              \
-          "the slope of z Phi(z) is Phi(z) + z Phi'(z), of Z, in the form of the flag")            \
+          "a gradient behind GELU has the factor Phi(z) + z Phi'(z), of Z, in the forward's form") \
     CAUSE(pre_activation, "Z is what goes into f: the sum with the bias, nothing more")            \
     COST(intermediate, "an array of M x N beside the outputs: finish the sums where they are")     \
     /* pooled scores */                                                                            \
@@ -375,6 +375,9 @@
           "takes from others has to be there")                                                     \
     CAUSE(copy_on_its_way,                                                                         \
           "a copy by cp.async is still on its way when its place is used again: wait for it")      \
+    CAUSE(copy_not_awaited,                                                                        \
+          "a tile is read before its copies by cp.async have come: each thread waits for its "     \
+          "own, then for all threads")                                                             \
     CAUSE(race_of_writes,                                                                          \
           "two threads write the same element: let one of them do it, or mend the index")          \
     CAUSE(uninitialised, "memory or a variable is read that nothing has written")                  \

@@ -290,7 +290,8 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     if (seen == CAUSE_race || seen == CAUSE_async_order || seen == CAUSE_swizzle || finding->note)
         return seen;
     // what a copy leaves that is still on its way is NaN, which fits too many mistakes
-    if (seen == CAUSE_copy_on_its_way && found->nonfinite) return seen;
+    if ((seen == CAUSE_copy_on_its_way || seen == CAUSE_copy_not_awaited) && found->nonfinite)
+        return seen;
     if (!nothing) cause = mistake(c, t, budget);
     // who stores all heads at the place of the first stays inside of the array
     const bool stored_outside = cause == CAUSE_head_ignored && found->never_written == found->wrong;

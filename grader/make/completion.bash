@@ -94,7 +94,7 @@ _course_values() {
     BUILD) echo debug ;;
     CARD) sed -n 's/^    {"\([a-z0-9]*\)", "NVIDIA.*/\1/p' grader/cpu/cards/cards.c ;;
     CASE) [ -z "$3" ] || "build/grader/$3/check" --list 2>/dev/null ;;
-    CAUSE) [ -z "$3" ] || sed -n 's/^### //p' "lessons/$3/hints.md" 2>/dev/null | sort -u ;;
+    CAUSE) [ -z "$3" ] || sed -n 's/^### //p' "lessons/$3/hints.md" lessons/hints.md 2>/dev/null | sort -u ;;
     GPU)
         for place in plots/data/*/; do
             place=${place%/}

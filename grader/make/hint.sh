@@ -53,8 +53,11 @@ if [ -z "$CAUSE" ] && [ "$score" = 0 ] && left=$(gaps <"$mine") &&
     begin=$(grep -n 'your code goes here' "$mine" | head -n 1 | cut -d: -f1)
     cause=-
 fi
-cause=${CAUSE:-$cause} unknown=
-grep -qx "### $cause" "$hints" || unknown=${cause#-} cause=
+cause=${CAUSE:-$cause} unknown='' of_all=
+grep -qx "### $cause" "$hints" || {
+    # What any lesson may meet has hints for all of them.
+    if grep -qx "### $cause" lessons/hints.md; then of_all=lessons/hints.md; else unknown=${cause#-} cause=; fi
+}
 count=build/hints/$lesson.${cause:-general}
 level=$(($(cat "$count" 2>/dev/null || echo 0) + 1))
 # Of graded homework the student edition has two levels.
@@ -63,7 +66,7 @@ last_level=$(sed -n 's/^## \([0-9]\).*/\1/p' "$hints" | tail -n 1)
 mkdir -p build/hints && echo "$level" >"$count"
 
 # The general paragraph of a level, or its ### cause section where there is one.
-show() {
+show() { # show LEVEL CAUSE FILE
     awk -v level="$1" -v cause="$2" '
         /^## / { on = ($2 == level); part = ""; next }
         /^### / { part = $2; next }
@@ -72,7 +75,7 @@ show() {
             chosen = (cause != "" && cause in text) ? text[cause] : text[""]
             gsub(/^\n+|\n+$/, "", chosen)
             print chosen
-        }' "$hints"
+        }' "$3"
 }
 # As wide as the terminal: the lines of a paragraph are one. Code, lists and tables stay as they
 # are, and so does all where no width is known: who reads in a pipe wraps it.
@@ -101,8 +104,12 @@ title=$(sed -n "s/^## $level *//p" "$hints")
 echo "Hint $level of $last_level (${title:-hint})${cause:+, for: $cause}"
 [ -n "$CAUSE" ] || [ -z "$graded" ] || echo "It follows from your last $followed of $mine, $graded."
 [ -z "$unknown" ] || echo "It is the lesson's own: there is none for $unknown."
+[ -z "$of_all" ] || grep -q "^## $level " "$of_all" || {
+    echo "The line is the lesson's own, whatever the cause."
+    of_all='' cause=
+}
 [ -z "$begin" ] || echo "Nothing is written yet: the first gap is line $begin of $mine."
 echo
-show "$level" "$cause" | wrap
+show "$level" "$cause" "${of_all:-$hints}" | wrap
 echo
 if [ "$level" = "$last_level" ]; then echo "That was the last one. The text: lessons/$lesson/README.md"; fi

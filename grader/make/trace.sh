@@ -13,7 +13,8 @@ patch=grader/$lesson/trace.patch
     exit 2
 }
 # Where the solution is on tensor cores (19), the patch is about a step.
-[ -n "$FROM$FILE" ] || [ ! -d solutions ] || FILE=$(sed -n "s/^--- //p" "$patch")
+traced=$(sed -n "s/^--- //p" "$patch")
+[ -n "$FROM$FILE" ] || [ ! -d solutions ] || FILE=$traced
 file=$(file_of "$lesson")
 [ -f "$file" ] || {
     echo "$file does not exist." >&2
@@ -30,9 +31,16 @@ patch -s -r - -o "$out/traced.cu" "$file" "$patch" >"$out/said" 2>&1 || {
 "$build/cpu/rewrite" "$out/traced.cu" "$out/traced.cpp" "$file (traced)" || exit 1
 # shellcheck disable=SC2046  # the flags are words
 g++ $(cat grader/cpu/cxxflags) -Igrader -Ilessons "-Ilessons/$lesson" -Igrader/cpu/include \
-    -c "$out/traced.cpp" -o "$out/traced.o" || {
+    -c "$out/traced.cpp" -o "$out/traced.o" 2>"$out/said" || {
+    grep ' error: ' "$out/said" | head -n 3 >&2
     echo "$file does not compile with the lines of $patch: they read first_key, S_smem, m, l, alpha" >&2
-    echo "and O_reg, so the gaps have to be filled, with these names." >&2
+    case $traced in
+    */steps/*)
+        echo "and O_reg. The exercise has none of these, and its tiles are too large to be read: what is traced" >&2
+        echo "is a step, $traced, and kernels of its design." >&2
+        ;;
+    *) echo "and O_reg, so the gaps have to be filled, with these names." >&2 ;;
+    esac
     exit 1
 }
 g++ -no-pie "$out/traced.o" "$build/grader/$lesson/trace.o" "$build/grader/$lesson/call-cpu.o" \

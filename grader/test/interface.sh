@@ -389,6 +389,15 @@ make -s hint LESSON=1 >/dev/null
 name="third hint" says 0 "Hint 3 of 3" make hint LESSON=1
 expect "hints are as wide as the terminal" test "$(COLUMNS=60 make -s hint LESSON=5 CAUSE=transposed |
     awk 'length > longest { longest = length } END { print (longest <= 60) }')" = 1
+name="a hint of all lessons" says 0 "the same expression: name it once" sh -c \
+    "make -s hint LESSON=1 CAUSE=sums_moved >&2; make -s hint LESSON=1 CAUSE=sums_moved"
+# Each of those is of a cause that there is, at both of its levels.
+hints_of() { # hints_of LEVEL
+    awk -v level="$1" '/^## / { on = $2 == level } on && /^### / { print $2 }' lessons/hints.md | sort
+}
+expect "hints of all lessons have two levels" test -n "$(hints_of 1)" -a "$(hints_of 1)" = "$(hints_of 2)"
+expect "hints of all lessons are of causes" test -z "$(hints_of 1 |
+    grep -vxF "$(build/grader/01_vector_add/check --causes | cut -d' ' -f1)")"
 name="no fourth hint" says 0 "Hint 3 of 3" make hint LESSON=1
 
 name="of the last whole grade" says 0 "It follows from your last whole grade of $file, 0/100." make -s hint LESSON=1

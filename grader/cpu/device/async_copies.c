@@ -63,6 +63,20 @@ static void arrive(struct worker* w, const struct copy* c) {
     memset(c->to + c->used, 0, (size_t)(c->bytes - c->used));
 }
 
+const void* cudev_copy_awaited(const struct worker* w, const void* p, unsigned* thread) {
+    const struct pending_copies* pending = w->pending_copies;
+    for (unsigned t = 0; pending->used && t < MAX_THREADS; t++) {
+        const struct queue* q = &pending->queue[t];
+        for (unsigned i = q->first; i < q->end; i++) {
+            const char* to = q->copy[i].to;
+            if ((const char*)p < to || (const char*)p >= to + q->copy[i].bytes) continue;
+            *thread = t;
+            return q->copy[i].pc;
+        }
+    }
+    return NULL;
+}
+
 // Nobody has waited for these: they land when the block is over, at the latest.
 void cudev_async_copies_end(struct worker* w) {
     const struct pending_copies* pending = w->pending_copies;

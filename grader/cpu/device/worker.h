@@ -128,6 +128,8 @@ void cudev_named_barriers_blame(const struct worker* w);
 void cudev_async_copies_create(struct worker* w);  // once for each worker
 void cudev_async_copies_begin(struct worker* w);   // a block begins: nothing is under way
 void cudev_async_copies_end(struct worker* w);     // a watched block ends: what is left
+// Where a copy to p was issued that its thread has not waited for; NULL: there is none.
+const void* cudev_copy_awaited(const struct worker* w, const void* p, unsigned* thread);
 
 // ---- launch.c -----------------------------------------------------------------------------------
 

@@ -24,6 +24,8 @@ void cudev_on_error(const char* kind, unsigned line, const char* text) __attribu
 // "host_pointer", "freed", "read_only", "wrapped_index", "async_order" (between threads, TMA and
 // wgmma), "swizzle" (TMA and wgmma use different ones; the text calls it async_order),
 // "copy_on_its_way" (cp.async, for which nobody waits; the text calls it a race),
+// "copy_not_awaited" (a thread reads what its own cp.async still brings; the text calls it
+// uninitialised),
 // "uninitialised_copy" (cudaMemcpy read it; the text calls it uninitialised), "out_of_bounds_store"
 // (the text calls it out_of_bounds). line: the first of
 // its lines in a .cu file, or 0. text: the whole finding, also printed to stderr; its first line

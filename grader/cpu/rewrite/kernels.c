@@ -177,15 +177,35 @@ bool has_address(size_t last) {
     return k && k->template_parameters == arguments;
 }
 
+// The = behind the name of a variable: p = ..., or (*p)(parameters) = ...; else another place.
+static size_t equals_behind(size_t name) {
+    size_t i = next(name);
+    return is(i, ")") && is(previous(name), "*") && is(next(i), "(") ? next(matching(next(i))) : i;
+}
+
+// The kernel that stands at `value`, or the only one of those between which a condition chooses:
+// its template arguments differ then. NULL: it is no kernel, or there are several.
+static const struct kernel* chosen_at(size_t value) {
+    const struct kernel* only = find_kernel(is(value, "&") ? next(value) : value);
+    bool asks = false;
+    for (size_t i = value; !only && tokens[i].kind != END && !is_one_of(i, "; { }"); i = next(i))
+        if (is(i, "?")) asks = true;
+    for (size_t i = value; asks && tokens[i].kind != END && !is_one_of(i, "; { }"); i = next(i)) {
+        const struct kernel* k = tokens[i].kind == WORD ? find_kernel(i) : NULL;
+        if (k && only && only != k) return NULL;
+        only = k ? k : only;
+    }
+    return only;
+}
+
 // The only kernel that the file assigns to the pointer at `pointer`, NULL if there are several or
 // none.
 static const struct kernel* assigned_to(size_t pointer) {
     const struct kernel* only = NULL;
     if (tokens[pointer].kind != WORD) return NULL;
     for (size_t i = 0; tokens[i].kind != END; i++) {
-        if (!same_word(i, pointer) || !is(next(i), "=")) continue;
-        size_t value = next(next(i));
-        const struct kernel* k = find_kernel(is(value, "&") ? next(value) : value);
+        if (!same_word(i, pointer) || !is(equals_behind(i), "=")) continue;
+        const struct kernel* k = chosen_at(next(equals_behind(i)));
         if (!k || (only && only != k)) return NULL;
         only = k;
     }

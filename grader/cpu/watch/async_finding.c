@@ -30,7 +30,7 @@ struct side cudev_side_of(const struct watch* watch, uint64_t slot, bool writes)
     return (struct side){slot_site(slot), t,
                          t < beyond                     ? writes ? "writes" : "reads"
                          : t == thread_of_tma(watch)    ? "loads by TMA"
-                         : t == thread_of_stores(watch) ? "stores by TMA"
+                         : t == thread_of_stores(watch) ? "reads by TMA"
                                                         : "multiplies"};
 }
 

@@ -153,7 +153,14 @@ void cudev_bounds_uninitialised(struct watch* watch, uint64_t offset, size_t byt
         if (bytes > 4) bytes = 4;
     }
     struct finding* f = found(watch, FOUND_UNINITIALISED, access, pc);
-    if (f) cudev_finding_where(f, watch->worker, offset, bytes);
+    if (!f) return;
+    cudev_finding_where(f, watch->worker, offset, bytes);
+    unsigned whose = 0;
+    const void* copy = cudev_copy_awaited(watch->worker, ARENA_BASE + offset, &whose);
+    if (!copy) return;
+    f->copied = true;
+    if (whose == watch->worker->current) f->copy_site = site_at(copy);
+    snprintf(f->detail, sizeof f->detail, ", while its cp.async is on its way");
 }
 
 void cudev_bounds_read_only(struct watch* watch, uint64_t offset, size_t bytes,

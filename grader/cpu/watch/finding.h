@@ -33,7 +33,9 @@ struct finding {
     uint64_t block, other_block;
     unsigned thread, other_thread;
     enum cudev_access access, other_access;
-    bool left;  // of FOUND_RACE: `access` is that of a copy for which nobody has waited
+    bool left;           // of FOUND_RACE: `access` is that of a copy for which nobody has waited
+    bool copied;         // of FOUND_UNINITIALISED: by a copy that has not been waited for
+    unsigned copy_site;  // which one, if it is the thread's own; else 0
     size_t bytes;
     char what[120];    // "As[0][1]"
     char origin[240];  // where the array comes from
@@ -54,6 +56,7 @@ struct finding {
 struct located_finding {
     const struct finding* f;
     struct source_line line, other;
+    struct source_line caller, other_caller;  // in a .cu file, where `line`, or `other`, is not
 };
 
 // The two lines of a race in the order of the source. A finding of another kind has only the first.
@@ -64,7 +67,7 @@ const char* cudev_finding_kind(const struct finding* f);  // "out_of_bounds"
 // What is wrong, for `why` of a finding, where the mistake is no missing order.
 extern const char cudev_other_swizzle[];
 // The kind as cudev_on_finding() is told it, where that knows more: "race_of_writes", "swizzle",
-// "copy_on_its_way", "uninitialised_copy", "out_of_bounds_store".
+// "copy_on_its_way", "copy_not_awaited", "uninitialised_copy", "out_of_bounds_store".
 const char* cudev_finding_cause(const struct finding* f);
 // No thread reads there, so no barrier is missing: two threads have computed the same index.
 bool cudev_race_of_writes(const struct finding* f);

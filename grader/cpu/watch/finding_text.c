@@ -36,6 +36,7 @@ const char* cudev_finding_cause(const struct finding* f) {
     return cudev_race_of_writes(f)         ? "race_of_writes"
            : f->why == cudev_other_swizzle ? "swizzle"
            : f->left                       ? "copy_on_its_way"
+           : f->copied                     ? "copy_not_awaited"
            : read_by_host(f)               ? "uninitialised_copy"
            : is_store_outside(f)           ? "out_of_bounds_store"
                                            : cudev_finding_kind(f);
@@ -111,21 +112,31 @@ static uint3 index_of(const unsigned* size, uint64_t linear) {
                    (unsigned)(linear / size[0] / size[1])};
 }
 
+// The function at `s`, and where it is called if that is another file: a header is seldom wrong.
+static void add_function(const struct source_line* s, const struct source_line* caller) {
+    if (s->line) add(" in %.*s", (int)strcspn(s->function, "("), s->function);
+    if (s->line && caller->line && !cudev_line_in_cu(s->file, s->line)) {
+        add(", called at ");
+        add_place(caller);
+    }
+    add("\n");
+}
+
 static void add_thread(const struct finding* f, enum cudev_access access, uint64_t block,
-                       unsigned thread, const struct source_line* s) {
+                       unsigned thread, const struct source_line* s,
+                       const struct source_line* caller) {
     const unsigned of_block = threads_of(f);  // a cluster has more
     uint3 t = index_of(f->launch.block, thread % of_block);
     uint3 b = index_of(f->launch.grid, block + thread / of_block);
     add("    %-6s by thread (%u,%u,%u) of block (%u,%u,%u) at ", verb(access), t.x, t.y, t.z, b.x,
         b.y, b.z);
     add_place(s);
-    if (s->line) add(" in %.*s", (int)strcspn(s->function, "("), s->function);
-    add("\n");
+    add_function(s, caller);
 }
 
 // One side of FOUND_ASYNC.
 static void add_agent(const struct finding* f, const char* deed, unsigned thread,
-                      const struct source_line* s) {
+                      const struct source_line* s, const struct source_line* caller) {
     add("    %s", deed);
     if (thread == NO_THREAD) {
         // which one, nobody has kept
@@ -138,8 +149,7 @@ static void add_agent(const struct finding* f, const char* deed, unsigned thread
     }
     add(", ");
     add_place(s);
-    if (s->line) add(" in %.*s", (int)strcspn(s->function, "("), s->function);
-    add("\n");
+    add_function(s, caller);
 }
 
 // "async_order on K_smem[0]: line 40 loads by TMA, line 55 reads: nobody has waited in between"
@@ -155,9 +165,9 @@ static void add_async(const struct located_finding* r) {
         add(" %s, ", a == &r->line ? f->deed : f->other_deed);
         add_line(f, b);
         add(" %s: %s\n", b == &r->line ? f->deed : f->other_deed, f->why);
-        add_agent(f, f->other_deed, f->other_thread, &r->other);
+        add_agent(f, f->other_deed, f->other_thread, &r->other, &r->other_caller);
     }
-    add_agent(f, f->deed, f->thread, &r->line);
+    add_agent(f, f->deed, f->thread, &r->line, &r->caller);
 }
 
 // Is the array several tiles, as of a ring of buffers? Its elements have three indices then.
@@ -194,6 +204,9 @@ static const char* advice(const struct finding* f) {
     case FOUND_OUT_OF_BOUNDS:
         return "which index gets there? the last block and the last tile are the usual suspects";
     case FOUND_UNINITIALISED:
+        if (f->copied)
+            return "cp_async_wait<>() for the thread's own copies, then __syncthreads() for those "
+                   "of the others; and a\n        wait for groups waits for what was committed";
         return "who should have written it, and did that come first?";
     case FOUND_MISALIGNED:
         return "a float4 starts at a multiple of 16 bytes: is the row length a multiple of 4?";
@@ -225,8 +238,9 @@ const char* cudev_finding_text(const struct located_finding* r, size_t* length) 
         add(", ");
         add_deed(f, b, swap);
         add("\n");
-        add_thread(f, f->other_access, f->other_block, f->other_thread, &r->other);
-        add_thread(f, f->access, f->block, f->thread, &r->line);
+        add_thread(f, f->other_access, f->other_block, f->other_thread, &r->other,
+                   &r->other_caller);
+        add_thread(f, f->access, f->block, f->thread, &r->line, &r->caller);
     } else if (f->kind == FOUND_ASYNC) {
         add_async(r);
     } else {
@@ -237,7 +251,7 @@ const char* cudev_finding_text(const struct located_finding* r, size_t* length) 
             add_place(&r->line);
         if (f->what[0]) add(" of %s", f->what);
         add("%s\n", f->detail);
-        if (f->launch.name) add_thread(f, f->access, f->block, f->thread, &r->line);
+        if (f->launch.name) add_thread(f, f->access, f->block, f->thread, &r->line, &r->caller);
     }
     if (f->origin[0]) add("    %s\n", f->origin);
     if (f->launch.name) {

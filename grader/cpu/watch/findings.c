@@ -141,7 +141,13 @@ static void print(const struct located_finding* r) {
     const struct source_line *a = cudev_first_line(r), *b = cudev_second_line(r);
     const unsigned first = cudev_line_in_cu(a->file, a->line),
                    second = cudev_line_in_cu(b->file, b->line);
-    if (cudev_on_finding) cudev_on_finding(cudev_finding_cause(r->f), first ? first : second, text);
+    const int caller = r->caller.line ? r->caller.line : r->other_caller.line;
+    if (cudev_on_finding)
+        cudev_on_finding(cudev_finding_cause(r->f),
+                         first    ? first
+                         : second ? second
+                                  : (unsigned)caller,
+                         text);
 }
 
 static bool was_printed(const struct located_finding* r) {
@@ -168,21 +174,31 @@ static bool same_array(const struct finding* a, const struct finding* b) {
     return length > 0 && length == strcspn(b->what, "[") && !strncmp(a->what, b->what, length);
 }
 
+static bool is_of_copy(const struct finding* race, unsigned copy_site) {
+    return copy_site && (race->site == copy_site || race->other_site == copy_site);
+}
+
 // Does the finding only follow from another finding? Where several threads write one element, the
 // others stay empty, whoever reads them. At its line: a race decides whether a value has been
-// written yet; and an index out of bounds is reported once.
+// written yet; and an index out of bounds is reported once. A copy that its own thread has not
+// waited for is no consequence: no barrier would help, and the races of others with it are one. Nor
+// is what TMA or wgmma has read and only later somebody has written.
 static bool consequence(const struct located_finding* r, const struct located_finding* all,
                         unsigned count) {
     for (unsigned i = 0; i < count; i++) {
         const struct located_finding* o = &all[i];
+        if (r->f->kind == FOUND_RACE && !r->f->left && is_of_copy(r->f, o->f->copy_site))
+            return true;
+        if (r->f->copy_site) continue;
         if (r->f->kind == FOUND_UNINITIALISED && cudev_race_of_writes(o->f) &&
             same_array(r->f, o->f))
             return true;
         bool same_line = o->line.line == r->line.line || o->other.line == r->line.line;
         if (!same_line || o == r) continue;
+        if (r->f->kind == FOUND_RACE && !r->f->left && o->f->copy_site) return true;
         if (r->f->kind == FOUND_UNINITIALISED &&
             (o->f->kind == FOUND_RACE || o->f->kind == FOUND_OUT_OF_BOUNDS ||
-             o->f->kind == FOUND_ASYNC))
+             (o->f->kind == FOUND_ASYNC && o->f->other_site != r->f->site)))
             return true;
         if (r->f->kind == FOUND_OUT_OF_BOUNDS && o->f->kind == FOUND_OUT_OF_BOUNDS &&
             !r->f->file[0] && o->f->file[0])
@@ -196,14 +212,14 @@ static bool consequence(const struct located_finding* r, const struct located_fi
 // write, not just two writes.
 enum { LAST_RANK = 2 };
 static int rank_of(const struct finding* f) {
-    return f->kind == FOUND_OUT_OF_BOUNDS || f->kind == FOUND_WRAPPED ? 0
-           : cudev_race_of_writes(f)                                  ? LAST_RANK
-                                                                      : 1;
+    return f->kind == FOUND_OUT_OF_BOUNDS || f->kind == FOUND_WRAPPED || f->copy_site ? 0
+           : cudev_race_of_writes(f)                                                  ? LAST_RANK
+                                                                                      : 1;
 }
 
 void cudev_findings_print(void) {
     static struct located_finding located[MAX_FINDINGS];
-    static struct source_line line[2 * MAX_FINDINGS];
+    static struct source_line line[2 * MAX_FINDINGS], caller[2 * MAX_FINDINGS];
     static unsigned site[2 * MAX_FINDINGS];
     struct findings* all = findings();
     unsigned count = all->count;
@@ -213,10 +229,12 @@ void cudev_findings_print(void) {
         site[2 * i + 1] = all->finding[i].other_site;
     }
     memset(line, 0, sizeof line);
-    cudev_site_lines(site, line, 2 * count);
+    memset(caller, 0, sizeof caller);
+    cudev_site_lines(site, line, caller, 2 * count);
     for (unsigned i = 0; i < count; i++) {
         const struct finding* f = &all->finding[i];
-        located[i] = (struct located_finding){f, line[2 * i], line[2 * i + 1]};
+        located[i] = (struct located_finding){f, line[2 * i], line[2 * i + 1], caller[2 * i],
+                                              caller[2 * i + 1]};
         if (f->line) {
             located[i].line.line = f->line;
             snprintf(located[i].line.file, sizeof f->file, "%s", f->file);

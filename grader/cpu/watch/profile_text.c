@@ -51,7 +51,7 @@ static struct line_row* collect(unsigned* count) {
     *count = 0;
     if (rows && lines && site) {
         for (unsigned i = 0; i < p->rows; i++) site[i] = p->row[i].site;
-        cudev_site_lines(site, lines, p->rows);
+        cudev_site_lines(site, lines, NULL, p->rows);
     }
     for (unsigned i = 0; rows && lines && site && i < p->rows; i++) {
         struct line_row r = {.row = &p->row[i], .line = lines[i].line};

@@ -19,7 +19,8 @@ unsigned cudev_new_site(const void* pc) {
     return *number;
 }
 
-void cudev_site_lines(const unsigned* site, struct source_line* line, unsigned count) {
+void cudev_site_lines(const unsigned* site, struct source_line* line, struct source_line* caller,
+                      unsigned count) {
     static struct source_line frames[256];
     for (unsigned first = 0; first < count; first += MAX_FRAMES) {
         void* pcs[MAX_FRAMES];
@@ -29,5 +30,8 @@ void cudev_site_lines(const unsigned* site, struct source_line* line, unsigned c
         int found = cudev_lines(pcs, (int)n, frames, 256);
         for (int i = found; i-- > 0;)  // the innermost frame comes first and is written last
             if (!cudev_is_ours(&frames[i])) line[first + (unsigned)frames[i].pc] = frames[i];
+        for (int i = found; caller && i-- > 0;)
+            if (!cudev_is_ours(&frames[i]) && cudev_line_in_cu(frames[i].file, frames[i].line))
+                caller[first + (unsigned)frames[i].pc] = frames[i];
     }
 }

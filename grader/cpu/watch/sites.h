@@ -26,7 +26,9 @@ static inline unsigned site_at(const void* pc) {
 }
 
 // The line of the program to which each site belongs (line 0: not known). Functions of the device's
-// headers are skipped.
-void cudev_site_lines(const unsigned* site, struct source_line* line, unsigned count);
+// headers are skipped. caller: the innermost line in a .cu file, where the site lies in a function
+// of a header that is inlined there; NULL: nobody asks.
+void cudev_site_lines(const unsigned* site, struct source_line* line, struct source_line* caller,
+                      unsigned count);
 
 #endif

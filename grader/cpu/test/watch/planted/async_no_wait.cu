@@ -1,5 +1,5 @@
 // finds: uninitialised 11
-// says: of s[63]
+// says: of s[63], while its cp.async is on its way
 // The copies are committed, and nobody waits for them.
 #include "ptx.h"
 #include "small.h"
