@@ -459,7 +459,7 @@ template <class T>
 static int launch(struct backward p, const struct rows array[8], void* workspace) {
     if (prepare(&p, array, workspace, T::d, T::BLOCK_Q, BLOCK_K)) return COURSE_CUDA_ERROR;
     const int tiles = p.B * p.H_q * p.tiles_q;
-    if (!T::SAME_BITS) p.cleared = p.turns + (int64_t)tiles * CONSUMERS;
+    if (!T::SAME_BITS && few_to_clear(p)) p.cleared = p.turns + (int64_t)tiles * CONSUMERS;
     void (*kernel)(struct backward) = hopper_backward_kernel<T>;
     const int bytes = sizeof(struct block_smem<T>);
     COURSE_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));

@@ -15,6 +15,7 @@
 enum {
     BEFORE_THREADS = 256,
     ZERO_THREADS = 256,
+    MOST_CLEARED = 16,  // tiles that a block clears ahead
 };
 
 // The rows of a tile as a thread wants them: in a product with queries as columns, thread t of four
@@ -42,6 +43,12 @@ __device__ __forceinline__ int64_t halves_of(const struct backward& p, int secti
     return (int64_t)(heads.to - heads.from) * p.group * p.tiles_q * CONSUMERS;
 }
 
+// Is a block's share small beside its rounds? A head's only block, or one of few with very many
+// queries, would clear for long while others wait: the kernel before does it.
+static inline bool few_to_clear(const struct backward& p) {
+    return p.tiles_k > 1 && (int64_t)p.group * p.tiles_q <= MOST_CLEARED * (int64_t)p.tiles_k;
+}
+
 // One warp of each block: its share of the sums of the section behind its own.
 __device__ __forceinline__ void clear_ahead(const struct backward& p) {
     const int next = section_of_block(p) + 1, blocks = p.section * p.tiles_k;
@@ -64,7 +71,7 @@ __device__ __forceinline__ void clear_ahead(const struct backward& p) {
 // to that, which were launched before this one. Lane 0 may add then.
 __device__ __forceinline__ void await_cleared(const struct backward& p) {
     const int section = section_of_block(p);
-    if (section > 0 && threadIdx.x % 32 == 0) {  // section 0: the kernel before
+    if (p.cleared && section > 0 && threadIdx.x % 32 == 0) {  // else the kernel before has done it
         while (load_acquire(&p.cleared[section]) < halves_of(p, section)) continue;
         fence_proxy_async_global();  // the zeros come before what TMA adds
     }
@@ -90,8 +97,8 @@ __global__ void __launch_bounds__(BEFORE_THREADS)
         for (int i = threadIdx.x; i < BLOCK_Q * d / 4; i += BEFORE_THREADS)
             sums[i] = make_float4(0, 0, 0, 0);
     }
-    if (p.cleared && blockIdx.x == 0)
-        for (int i = threadIdx.x; i < p.B * p.H_k; i += BEFORE_THREADS) p.cleared[i] = 0;
+    // No section has less than a head, and no head less than a tile.
+    if (p.cleared && threadIdx.x == 0 && tile < p.B * p.H_k) p.cleared[tile] = 0;
     if (threadIdx.x < CONSUMERS)
         p.turns[tile * CONSUMERS + threadIdx.x] =
             keys_of_query(p, batch, first_row).from / p.block_k;
