@@ -178,6 +178,12 @@ static bool is_of_copy(const struct finding* race, unsigned copy_site) {
     return copy_site && (race->site == copy_site || race->other_site == copy_site);
 }
 
+// TMA or wgmma has read, and a thread writes later: no order would have brought another value. But
+// of a load by TMA that lands later the order is what is wrong.
+static bool is_written_later(const struct finding* read, const struct finding* order) {
+    return order->other_site == read->site && order->thread < order->beyond;
+}
+
 // Does the finding only follow from another finding? Where several threads write one element, the
 // others stay empty, whoever reads them. At its line: a race decides whether a value has been
 // written yet; and an index out of bounds is reported once. A copy that its own thread has not
@@ -198,7 +204,7 @@ static bool consequence(const struct located_finding* r, const struct located_fi
         if (r->f->kind == FOUND_RACE && !r->f->left && o->f->copy_site) return true;
         if (r->f->kind == FOUND_UNINITIALISED &&
             (o->f->kind == FOUND_RACE || o->f->kind == FOUND_OUT_OF_BOUNDS ||
-             (o->f->kind == FOUND_ASYNC && o->f->other_site != r->f->site)))
+             (o->f->kind == FOUND_ASYNC && !is_written_later(r->f, o->f))))
             return true;
         if (r->f->kind == FOUND_OUT_OF_BOUNDS && o->f->kind == FOUND_OUT_OF_BOUNDS &&
             !r->f->file[0] && o->f->file[0])

@@ -241,7 +241,7 @@ static const double hard[] = {
     1.5,
     INFINITY,
     -INFINITY,
-    NAN,
+    __builtin_nan(""),  // not NAN, which is a GPU's on the CPU device
     0x1p-149,
     -0x1p-149,
     0x1.fffffep127,
