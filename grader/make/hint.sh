@@ -26,8 +26,8 @@ $last
 TEXT
 fi
 if [ -z "$CAUSE" ] && [ "$score" = 100 ]; then
-    echo "The last grade of $mine was 100/100: there is nothing to hint at. Next are the homework"
-    echo "questions in lessons/$lesson/README.md$([ ! -d solutions ] || echo " and the solution, solutions/$lesson/")."
+    echo "The last grade of $mine was 100/100: there is nothing to hint at. Next are the"
+    echo "homework questions in lessons/$lesson/README.md$([ ! -d solutions ] || echo " and the solution, solutions/$lesson/")."
     exit 0
 fi
 if [ -z "$CAUSE" ] && [ -n "$part" ] && [ -n "$score" ] && [ "$score" = "$max" ]; then
