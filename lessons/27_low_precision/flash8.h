@@ -94,16 +94,19 @@ __device__ __forceinline__ void issue_QK(float S[T::BLOCK_K / 2], unsigned Q, un
     wgmma_commit();
 }
 
-// O += P V. P is in registers.                                                    (README eq. 6)
-template <class T>
+// O += P V. P is in registers. The first steps, of 32 keys each, can be waited for apart.
+//                                                                                 (README eq. 6)
+template <class T, int first_steps = 0>
 __device__ __forceinline__ void issue_PV(float O[T::d / 2], const unsigned P[T::BLOCK_K / 8],
                                          unsigned V) {
     const int panel = T::KEYS_OF_PANEL;
     wgmma_fence();
 #pragma unroll
-    for (int n = 0; n < T::BLOCK_K / 32; n++)
+    for (int n = 0; n < T::BLOCK_K / 32; n++) {
+        if (first_steps > 0 && n == first_steps) wgmma_commit(), wgmma_fence();
         wgmma_e4m3_registers<T::d, panel>(
             O, &P[4 * n], V + (n * 32 / panel * panel * T::d + n * 32 % panel) / 16, 1);
+    }
     wgmma_commit();
 }
 

@@ -27,7 +27,7 @@ enum {
 // more than half of them are above 1, where P alone has none. It cancels in O / l. (README eq. 5)
 #define P_EXPONENT 8.0f
 
-// A new m is 2^3 times the largest weight so far: so later ones seldom outgrow it.
+// m is 2^3 times the largest weight seen so far: so later ones seldom outgrow it.
 #define ROOM 3.0f
 
 // ---- to eight bits -----------------------------------------------------------------------------
@@ -124,8 +124,9 @@ extern "C" int low_precision_quantise(e4m3* to_gpu, float* scales_gpu, const bf1
 template <int head_dim, int keys>
 struct flash_tiles : block_sizes<head_dim, ROWS * CONSUMERS, keys> {
     enum {
-        STAGES = keys == 192 ? 3 : 4,  // of K and of V
-        STAGE = keys * head_dim / 16,  // from stage to stage of K or V, for descriptors
+        STAGES = keys == 192 ? 3 : 4,   // of K and of V
+        STAGE = keys * head_dim / 16,   // from stage to stage of K or V, for descriptors
+        STEPS_OF_TURN = keys / 32 - 2,  // of P V: when they are done the turn goes on
         THREADS = WARPGROUP * (CONSUMERS + 1),
         PRODUCER_REGISTERS = 24,
         CONSUMER_REGISTERS = 240,
@@ -180,13 +181,17 @@ template <class T> struct state {
     int seen[2];       // by the thread's two rows
     int row;           // the first of them; the other is 8 further
     int j;             // where S is in the walk over blocks of keys; place.first comes last
-    int plain_to;      // from this block on down, all rows of the warpgroup see whole blocks
+    int plain_to;      // the last block of which the maximum is sought; all rows see all below it
     unsigned Q, K, V;  // descriptors: of this tile of Q, of the first stages
-    // Blocks of keys so far, in stage round % STAGES, and tiles so far. Unsigned: a signed number's
-    // remainder takes five instructions more, in front of the wait that begins a round.
-    unsigned round, tile;
-    int consumer, thread;  // of CONSUMERS, of the 128
+    unsigned stage, parity;  // where the block of P is in the ring
+    unsigned tile;           // tiles so far; unsigned: a signed remainder takes more instructions
+    int consumer, thread;    // of CONSUMERS, of the 128
 };
+
+template <class T> __device__ __forceinline__ void next_stage(struct state<T>& s) {
+    s.stage = s.stage + 1 == T::STAGES ? 0 : s.stage + 1;
+    s.parity ^= s.stage == 0;
+}
 
 // Waits for the next tile of queries: enough to begin its first product.
 template <class T>
@@ -214,7 +219,8 @@ __device__ __forceinline__ void see_keys(struct state<T>& s, const struct flash&
     int first_row = s.place.row0 + s.consumer * ROWS;
     s.row = first_row + s.thread / 32 * WARP_ROWS + s.thread % 32 / 4;
     s.seen[0] = keys_seen(p, s.row), s.seen[1] = keys_seen(p, s.row + 8);
-    s.plain_to = keys_seen(p, first_row) / T::BLOCK_K;
+    // The maximum of less than half a block says little about the keys below it.
+    s.plain_to = min(max(keys_seen(p, first_row) - T::BLOCK_K / 2, 0) / T::BLOCK_K, s.place.last);
     // BEGIN SOLUTION (about 5 lines): c, with the scale of the warpgroup's rows of Q
     // A warpgroup's rows lie in one block of 128. Behind the last query there may be no scale.
     int64_t head = (int64_t)s.place.batch * p.H_q + s.place.head;
@@ -246,20 +252,21 @@ __device__ __forceinline__ void raise_maximum(struct state<T>& s, float alpha[2]
     }
 }
 
-// What is new in m gets some room.
-template <class T> __device__ __forceinline__ void add_room(struct state<T>& s, float alpha[2]) {
+// m gets some room, before plain rounds: of both rows, or where it is new.
+template <class T>
+__device__ __forceinline__ void add_room(struct state<T>& s, float alpha[2], bool both) {
 #pragma unroll
     for (int r = 0; r < 2; r++)
-        if (alpha[r] != 1.0f) s.m[r] += ROOM, alpha[r] *= 1.0f / (1 << (int)ROOM);
+        if (both || alpha[r] != 1.0f) s.m[r] += ROOM, alpha[r] *= 1.0f / (1 << (int)ROOM);
 }
 
-// P, and sum what l gains. A row that has seen no key yet has m = -infinity and only scores of
+// P, and the sums of its rows. A row that has seen no key yet has m = -infinity and only scores of
 // -infinity: with guard it is shifted by 0.
-//     P_ij = 2^(S_ij c k + log2 v - m_i + 8),    l gains P / v                    (README eq. 5)
+//     P_ij = 2^(S_ij c k + log2 v - m_i + 8)                                      (README eq. 5)
 template <class T>
 __device__ __forceinline__ void exponentials(const struct state<T>& s, float P[T::BLOCK_K / 2],
                                              float sum[2], bool guard) {
-    // BEGIN SOLUTION (about 13 lines): the scales go into the exponent, and l undoes that of V
+    // BEGIN SOLUTION (about 12 lines): the scales go into the exponent
     float shift[2], c = s.c * s.scales.k, from = s.scales.log2_v + P_EXPONENT;
 #pragma unroll
     for (int r = 0; r < 2; r++) {
@@ -271,7 +278,6 @@ __device__ __forceinline__ void exponentials(const struct state<T>& s, float P[T
         P[i] = exp2_approx(fmaf(s.S[i], c, shift[i / 2 % 2]));
         sum[i / 2 % 2] += P[i];
     }
-    sum[0] *= s.scales.inverse_v, sum[1] *= s.scales.inverse_v;
     // END SOLUTION
 }
 
@@ -290,12 +296,16 @@ __device__ __forceinline__ void pack(unsigned word[T::BLOCK_K / 8], const float 
     // END SOLUTION
 }
 
-// The weights of the block in S, as words, from m on; and sum.
+// The weights of the block in S, as words, from m on, and sum: what l gains, P / v. May one of the
+// thread's have been cut off at 448? Only if their sum is larger. NaN counts.
 template <class T>
-__device__ __forceinline__ void weights(struct state<T>& s, float sum[2], bool guard) {
+__device__ __forceinline__ bool weights(struct state<T>& s, float sum[2], bool guard) {
     float P[T::BLOCK_K / 2];
     exponentials<T>(s, P, sum, guard);
+    bool large = !(sum[0] <= E4M3_LARGEST && sum[1] <= E4M3_LARGEST);
+    sum[0] *= s.scales.inverse_v, sum[1] *= s.scales.inverse_v;
     pack<T>(s.P, P);
+    return large;
 }
 
 // Has a weight of the warp been cut off at 448, the byte 0x7E? Of NaN, 0x7F, as well. No byte has
@@ -314,14 +324,22 @@ template <class T> __device__ __forceinline__ void first_softmax(struct state<T>
     s.m[0] = s.m[1] = -INFINITY;
     mask_edges<T>(s.S, s.seen, s.j * T::BLOCK_K);
     raise_maximum<T>(s, alpha);
-    add_room<T>(s, alpha);
+    if (s.j == s.plain_to && s.j > s.place.first) add_room<T>(s, alpha, true);
     weights<T>(s, s.l, true);
 }
 
-// P V is done: the stage of V is free, O may be used, and P be written.
+// It is the next consumer's turn to issue products.
+template <class T> __device__ __forceinline__ void give_turn(const struct state<T>& s) {
+    named_arrive(TURN + (s.consumer + 1) % CONSUMERS, TURN_THREADS);
+}
+
+// P V is done: the stage of V is free, O may be used, and P be written. The turn is given when its
+// first steps are done: products of the other consumer would share the tensor cores with them.
 template <class T>
 __device__ __forceinline__ void finish_PV(struct state<T>& s, struct block_smem<T>& smem,
                                           unsigned stage) {
+    wgmma_wait<1>();
+    give_turn(s);
     wgmma_wait<0>();
     wgmma_hold<T::d / 2>(s.O);
     if (s.thread == 0) mbarrier_arrive(&smem.V_empty[stage]);
@@ -333,28 +351,29 @@ __device__ __forceinline__ void finish_PV(struct state<T>& s, struct block_smem<
 template <class T, bool masked>
 __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T>& smem) {
     s.j--;
-    unsigned stage = s.round % T::STAGES, next = (s.round + 1) % T::STAGES;
+    unsigned stage = s.stage, parity = s.parity;
+    next_stage(s);
     float sum[2] = {}, alpha[2] = {};
     bool grown = masked;  // may a row of the warp have a new m?
-    mbarrier_wait(&smem.K_full[next], (s.round + 1) / T::STAGES % 2);
-    s.scales = smem.scales[next];
-    mbarrier_wait(&smem.V_full[stage], s.round / T::STAGES % 2);
+    mbarrier_wait(&smem.K_full[s.stage], s.parity);
+    s.scales = smem.scales[s.stage];
+    mbarrier_wait(&smem.V_full[stage], parity);
     named_sync(TURN + s.consumer, TURN_THREADS);  // also: all 128 have read the scales
-    issue_QK<T>(s.S, s.Q, s.K + next * T::STAGE);
-    issue_PV<T>(s.O, s.P, s.V + stage * T::STAGE);
-    named_arrive(TURN + (s.consumer + 1) % CONSUMERS, TURN_THREADS);
-    wgmma_wait<1>();
+    issue_QK<T>(s.S, s.Q, s.K + s.stage * T::STAGE);
+    issue_PV<T, T::STEPS_OF_TURN>(s.O, s.P, s.V + stage * T::STAGE);
+    wgmma_wait<2>();  // P V is two groups
     wgmma_hold<T::BLOCK_K / 2>(s.S);
-    release_K<T>(s, smem, next);
+    release_K<T>(s, smem, s.stage);
     if (masked) {
         mask<T>(s.S, s.seen, s.j * T::BLOCK_K + s.thread % 4 * 2);
         raise_maximum<T>(s, alpha);
+        if (s.j == s.plain_to && s.j > s.place.first) add_room<T>(s, alpha, true);
     }
     finish_PV<T>(s, smem, stage);
-    weights<T>(s, sum, masked);
-    if (!masked && __builtin_expect(are_cut_off<T>(s.P), 0)) {
+    bool large = weights<T>(s, sum, masked);
+    if (!masked && __builtin_expect(__any_sync(0xffffffff, large) && are_cut_off<T>(s.P), 0)) {
         raise_maximum<T>(s, alpha);
-        add_room<T>(s, alpha);
+        add_room<T>(s, alpha, false);
         weights<T>(s, sum, true);
         grown = true;
     }
@@ -363,7 +382,6 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
         multiply_rows<T>(s.O, alpha);
     }
     s.l[0] += sum[0], s.l[1] += sum[1];
-    s.round++;
 }
 
 // l of the whole rows: LSE, and factor = 1 / l.                                   (README eq. 6)
@@ -399,7 +417,7 @@ template <class T>
 __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct flash& p,
                                         int consumer) {
     struct state<T> s;
-    s.consumer = consumer, s.thread = threadIdx.x % WARPGROUP, s.round = 0, s.tile = 0;
+    s.consumer = consumer, s.thread = threadIdx.x % WARPGROUP, s.stage = s.parity = s.tile = 0;
     s.K = wgmma_descriptor(smem.K[0], 0);
     s.V = wgmma_descriptor(smem.V[0], 0);
     if (consumer == CONSUMERS - 1) named_arrive(TURN, TURN_THREADS);  // consumer 0 begins
@@ -409,7 +427,7 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
     s.scales = smem.scales[0];
     named_sync(TURN + consumer, TURN_THREADS);  // also: all have read smem.place and the scales
     issue_QK<T>(s.S, s.Q, s.K);
-    named_arrive(TURN + (consumer + 1) % CONSUMERS, TURN_THREADS);
+    give_turn(s);
     see_keys<T>(s, p);
     wgmma_wait<0>();
     wgmma_hold<T::BLOCK_K / 2>(s.S);
@@ -423,24 +441,22 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
         // The tile's last P V; the next tile's first Q K^T goes with it.
         struct place done = s.place;
         int row = s.row;
-        unsigned stage = s.round % T::STAGES, parity = s.round / T::STAGES % 2;
+        unsigned stage = s.stage, parity = s.parity;
         float factor[2];
-        s.round++, s.tile++;
+        next_stage(s), s.tile++;
         next_tile<T>(s, smem);
         if (s.place.live) {
-            unsigned next = s.round % T::STAGES;
-            mbarrier_wait(&smem.K_full[next], s.round / T::STAGES % 2);
-            s.scales = smem.scales[next];
+            mbarrier_wait(&smem.K_full[s.stage], s.parity);
+            s.scales = smem.scales[s.stage];
             named_sync(TURN + consumer, TURN_THREADS);
-            issue_QK<T>(s.S, s.Q, s.K + next * T::STAGE);
+            issue_QK<T>(s.S, s.Q, s.K + s.stage * T::STAGE);
             mbarrier_wait(&smem.V_full[stage], parity);
-            issue_PV<T>(s.O, s.P, s.V + stage * T::STAGE);
-            named_arrive(TURN + (consumer + 1) % CONSUMERS, TURN_THREADS);
+            issue_PV<T, T::STEPS_OF_TURN>(s.O, s.P, s.V + stage * T::STAGE);
             see_keys<T>(s, p);
             finish_sums(p, done, row, s.m, s.l, factor);
-            wgmma_wait<1>();
+            wgmma_wait<2>();
             wgmma_hold<T::BLOCK_K / 2>(s.S);
-            release_K<T>(s, smem, next);
+            release_K<T>(s, smem, s.stage);
             finish_PV<T>(s, smem, stage);
             first_softmax<T>(s);
         } else {
