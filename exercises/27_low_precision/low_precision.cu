@@ -231,12 +231,12 @@ __device__ __forceinline__ void pack(unsigned word[T::BLOCK_K / 8], const float 
 }
 
 // The weights of the block in S, as words, from m on, and sum: what l gains, P / v. May one of the
-// thread's have been cut off at 448? Only if their sum is larger. NaN counts.
+// thread's have been cut off at 448? Only if their sum is larger. NaN counts. A sum of 64 often is.
 template <class T>
 __device__ __forceinline__ bool weights(struct state<T>& s, float sum[2], bool guard) {
     float P[T::BLOCK_K / 2];
     exponentials<T>(s, P, sum, guard);
-    bool large = !(sum[0] <= E4M3_LARGEST && sum[1] <= E4M3_LARGEST);
+    bool large = T::BLOCK_K > 192 || !(sum[0] <= E4M3_LARGEST && sum[1] <= E4M3_LARGEST);
     sum[0] *= s.scales.inverse_v, sum[1] *= s.scales.inverse_v;
     pack<T>(s.P, P);
     return large;
