@@ -15,7 +15,7 @@ set label 3 "FLOP/byte, inputs and outputs moved once" at graph 0.35, screen up(
 edge(flops) = 1000.0 * flops / copy
 set arrow from x_low, copy / 1000 * x_low to edge(bf16), bf16 nohead linewidth 2 linecolor rgb DARK
 set arrow from edge(bf16), bf16 to x_high, bf16 nohead linewidth 2 linecolor rgb DARK
-set label sprintf("cuBLAS bf16, %.0f TFLOP/s", bf16) at edge(bf16), bf16 offset 0, 0.7
+set label sprintf("cuBLAS bf16, %.0f TFLOP/s", bf16) right at 4 * edge(bf16), bf16 offset 0, 0.7
 if (fp32 > 0) {
     # Another width as well: of lines that differ in dashes alone, gnuplot's SVG dashes none.
     set arrow from edge(fp32), fp32 to x_high, fp32 nohead dashtype 2 linewidth 1.5 linecolor rgb DARK

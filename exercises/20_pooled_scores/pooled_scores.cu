@@ -28,7 +28,7 @@
 //     1_store_P.cu               writes P, N_q x N_k numbers, and pools it afterwards
 //     2_every_tile.cu            stores nothing, but pools what the mask hides as well
 //     3_without_tensor_cores.cu  pools what is seen alone, in products of single numbers
-// What was wrong with step 3: it makes about 6 TFLOP/s where lesson 14 makes more than 300.
+// What was wrong with step 3: it makes about 5 TFLOP/s where lesson 14 makes more than 300.
 //
 //     make grade LESSON=20
 //

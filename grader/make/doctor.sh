@@ -215,8 +215,10 @@ gpu_part() {
     nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
     if [ -n "$nvcc" ]; then
         number=$(version "$nvcc")
-        if [ "${number%%.*}" -gt 12 ] || { [ "${number%%.*}" = 12 ] && [ "${number#*.}" -ge 3 ]; }; then
+        if [ "${number%%.*}" -gt 12 ] || { [ "${number%%.*}" = 12 ] && [ "${number#*.}" -ge 5 ]; }; then
             row ok nvcc "$number"
+        elif [ "${number%%.*}" = 12 ] && [ "${number#*.}" -ge 3 ]; then
+            row ok nvcc "$number; lessons 24 to 27 need 12.5 on a GPU (cudaGetDriverEntryPointByVersion)"
         else
             row weak nvcc "$number; 12.3 is needed: install a newer CUDA Toolkit"
         fi

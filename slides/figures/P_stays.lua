@@ -10,12 +10,12 @@ local function block(x, names, fill, size)
             box(x + n * 205, 70 + h * 90, 195, 70, {fill = fill, text = names[2 * h + n + 1], mono = true, size = 22})
         end
     end
-    text(x + 97, 262, "columns 2t, 2t + 1", {at = "middle"})
-    text(x + 302, 262, "8 + 2t, 8 + 2t + 1", {at = "middle"})
+    text(x + 97, 262, "columns 2t, 2t+1", {at = "middle"})
+    text(x + 302, 262, "2t+8, 2t+9", {at = "middle"})
 end
 block(100, {"d0 d1", "d0' d1'", "d2 d3", "d2' d3'"}, "yellow")
 block(720, {"a[0]", "a[2]", "a[1]", "a[3]"}, "orange")
-arrow(520, 150, 630, 150, {wide = 4})
-text(575, 120, "exp2, bf16", {at = "middle"})
-text(575, 190, "same lane", {at = "middle"})
+arrow(515, 150, 620, 150, {wide = 4})
+text(566, 120, "exp2, bf16", {at = "middle"})
+text(566, 190, "same lane", {at = "middle"})
 text(575, 330, "lane 4g + t. A row of S lies in four lanes: its maximum takes two shuffles, and alpha is where O is.", {at = "middle", size = 22})

@@ -1,5 +1,5 @@
 -- Causal masks are aligned at the bottom right corner.
-size(1150, 330)
+size(1150, 340)
 local function mask(x, rows, columns, title, remark)
     text(x, 30, title, {bold = true, size = 22})
     cells(x, 50, columns, rows, 44, 44, function(c, r)
@@ -9,6 +9,4 @@ local function mask(x, rows, columns, title, remark)
 end
 mask(30, 3, 6, "N_q = 3, N_k = 6", {"a cache of earlier keys:", "the last query sees all"})
 mask(450, 4, 4, "N_q = N_k = 4", {"a whole sequence"})
-mask(800, 5, 3, "N_q = 5, N_k = 3", {"the first rows see nothing:"})
-text(960, 130, "O = 0,", {})
-text(960, 158, "LSE = −∞", {})
+mask(800, 5, 3, "N_q = 5, N_k = 3", {"the first two rows see", "nothing: O = 0, LSE = −∞"})

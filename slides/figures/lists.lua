@@ -1,6 +1,6 @@
 -- A mask of blocks, its row lists and its column lists.
 size(1150, 300)
-text(20, 30, "mask of 128 × 128 blocks", {bold = true, size = 22})
+text(20, 30, "mask of blocks", {bold = true, size = 22})
 local m = {"1001", "0100", "0000", "0100"}
 cells(20, 50, 4, 4, 60, 56, function(c, r)
     local one = m[r + 1]:sub(c + 1, c + 1) == "1"

@@ -11,6 +11,6 @@ for n = 0, 2 do
 end
 text(860, 140, "... 132 of them", {bold = true, size = 24})
 arrow(575, 262, 575, 282)
-box(200, 284, 750, 46, {fill = "yellow", text = "L2 cache: 50 MB, for all"})
+box(200, 284, 750, 46, {fill = "yellow", text = "L2 cache: 60 MB, for all"})
 arrow(575, 332, 575, 354)
 box(60, 356, 1030, 50, {fill = "purple", text = "global memory (HBM): 141 GB"})

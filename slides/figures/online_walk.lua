@@ -17,5 +17,5 @@ for i, v in ipairs(x) do
     m = new
     text(left + 95, 125, string.format("%g", m), {at = "middle", size = 24})
     text(left + 95, 180, string.format("%.3f", l), {at = "middle", size = 24})
-    text(left + 95, 235, alpha == 1 and "1: m stays" or string.format("%.3f: moves l", alpha), {at = "middle"})
+    text(left + 95, 235, alpha == 1 and "1: m stays" or (alpha == 0 and "0" or string.format("%.3f", alpha)) .. ": moves l", {at = "middle"})
 end

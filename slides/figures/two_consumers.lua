@@ -1,8 +1,8 @@
 -- Two consumer warpgroups on a time line: what each does, and what the tensor cores do meanwhile.
 size(1150, 340)
-text(10, 62, "consumer 0", {bold = true})
-text(10, 162, "consumer 1", {bold = true})
-text(10, 262, "tensor cores", {bold = true})
+text(4, 62, "consumer 0", {bold = true})
+text(4, 162, "consumer 1", {bold = true})
+text(4, 262, "tensor cores", {bold = true})
 local w = 112
 for r = 0, 3 do
     local x = 150 + r * 2 * w

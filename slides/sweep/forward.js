@@ -130,7 +130,8 @@ function forwardWorked(step) {
               + `   O = O / l = ${vector(b.O[r])} / ${show(b.l[r])} \u2248 ${vector(step.O[r])}, rounded to ${mode.dtype || "fp16"}`
             : `row ${i}   has seen no key: l = 0, m = \u2212\u221e\n   O = 0, LSE = \u2212\u221e`;
     const PV = step.O[r].map((o, x) => o - b.O[r][x] * step.alpha[r]);
-    const sum = step.P[r].reduce((x, y) => x + rounded(y), 0);  // of the row as it is shown
+    // Of the row as it is shown; where nothing is added to, l is the sum.
+    const sum = step.alpha[r] * b.l[r] ? step.P[r].reduce((x, y) => x + rounded(y), 0) : step.l[r];
     const base = step.m[r] === -Infinity ? "0" : show(step.m[r]);
     return `row ${i}   m = max(${show(b.m[r])}, ${show(Math.max(...step.S[r]))}) = ${show(step.m[r])}`
         + `   alpha = exp(${show(b.m[r])} \u2212 ${base}) \u2248 ${show(step.alpha[r])}`

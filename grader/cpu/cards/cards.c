@@ -1,7 +1,8 @@
 // cards.c: see cards.h. Per compute capability: CUDA C++ Programming Guide, "Technical
 // Specifications per Compute Capability". Multiprocessors and L2: NVIDIA's architecture whitepapers
-// (A100, GA102, AD102, L4 and L40 data sheets, H100, H200, RTX Blackwell); of the smallest part of
-// an H100: NVIDIA Multi-Instance GPU User Guide.
+// (A100, GA102, AD102, L4 and L40 data sheets, H100, RTX Blackwell); L2 of an H200, whose whole
+// cache is there where an H100 has five sixths of it: what CUDA reports; of the smallest part of an
+// H100: NVIDIA Multi-Instance GPU User Guide.
 #include "cpu/cards/cards.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@
 #define MB *(size_t)1048576
 
 const struct known_card cards[] = {
-    {"h200", "NVIDIA H200", 9, 0, 132, 2048, 32, 65536, 228 KB, 227 KB, 50 MB},
+    {"h200", "NVIDIA H200", 9, 0, 132, 2048, 32, 65536, 228 KB, 227 KB, 60 MB},
     {"h100", "NVIDIA H100 SXM", 9, 0, 132, 2048, 32, 65536, 228 KB, 227 KB, 50 MB},
     {"h100-1g", "NVIDIA H100 MIG 1g.10gb", 9, 0, 16, 2048, 32, 65536, 228 KB, 227 KB, 6 MB},
     {"a100", "NVIDIA A100", 8, 0, 108, 2048, 32, 65536, 164 KB, 163 KB, 40 MB},
