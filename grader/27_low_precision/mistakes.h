@@ -46,6 +46,8 @@ static const struct {
     {CAUSE_amax, {.largest = 240}},
     {CAUSE_amax, {.largest = 256}},
     {CAUSE_upside_down, {.upside_down = true}},
+    {CAUSE_factor_of_scale, {.factor = FACTOR_DIVIDES}},
+    {CAUSE_factor_of_scale, {.factor = FACTOR_OF_AMAX}},
 };
 
 // A byte that stands for a number beyond the largest, for NaN, and one next to another.
