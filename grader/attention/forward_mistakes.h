@@ -108,7 +108,7 @@ struct forward_mistake {
 
 struct forward_mistake forward_right(const struct problem* p);
 
-// A guard may have stored 0 in rows of O whose l is NaN. explain() is then asked about LSE, and about
+// A guard may have stored 0 in rows of O whose l is NaN. explain() is then asked about LSE, and of
 // O without it: NaN says more.
 enum cause explain_behind_guard(struct check* c, const struct tensor* t, struct budget budget,
                                 enum cause (*explain)(struct check*, const struct tensor*,
