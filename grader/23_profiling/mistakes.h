@@ -120,6 +120,39 @@ static double without_halo(const struct problem* p, int64_t i, int64_t length) {
     return filtered(p, i, i / p->b / length * length, false, 0);
 }
 
+// The window of steps before a group moves by `moved` steps, not by as many as the group has. Each
+// of its places goes back to a step that a group has read, or that lies before the segment.
+static double window_moved(const struct problem* p, int64_t i, int64_t length, int64_t group,
+                           int64_t moved) {
+    const int64_t halo = PROFILING_TAPS - 1, t = i / p->b, c = i % p->b;
+    const int64_t from = t / length * length, own = (t - from) / group;
+    double sum = 0;
+    for (int64_t k = 0; k < PROFILING_TAPS; k++) {
+        int64_t g = own, place = halo + (t - from) % group - k;
+        for (; place < halo && g > 0; g--) place += moved;
+        const int64_t step = from + g * group + place - halo;
+        if (step >= 0 && step < p->a)
+            sum += p->small->value[k * p->b + c] * p->in->value[step * p->b + c];
+    }
+    return sum;
+}
+
+// Variants: by 1 step or none, for groups of 1 to 32 steps, and each length of a segment.
+enum { GROUPS = 6, WINDOWS = 2 * GROUPS * LENGTHS };
+static bool leave_window(const struct suspect* s, const struct hypothesis* h, int variant,
+                         double* guess) {
+    const struct problem* p = s->problem;
+    const int64_t length = lengths[variant / 2 / GROUPS], group = 1 << variant / 2 % GROUPS;
+    const int64_t moved = variant % 2;
+    (void)h;
+    if (p->function != FILTER || group > length || moved == group) return false;
+    for (int64_t i = 0; i < s->tensor->count; i++) {
+        guess[i] = window_moved(p, i, length, group, moved);
+        if (hypothesis_refuted(s, i, guess[i])) return false;
+    }
+    return true;
+}
+
 static double turned(const struct problem* p, int64_t i, int64_t length) {
     (void)length;
     return filtered(p, i, 0, true, 0);
@@ -169,6 +202,7 @@ static const struct hypothesis mistakes[] = {
     LEAVES(tap_order, FILTER, 1, turned),
     LEAVES(tap_order, FILTER, 1, one_late),
     LEAVES(tap_order, FILTER, 1, last_tap_lost),
+    {CAUSE_window_stays, leave_window, WINDOWS, 0},
     {0},
 };
 

@@ -52,6 +52,11 @@ struct step_flaw {
         AMAX_FIRST_ROW,  // of the first rows of the block alone
     } amax;
     float largest;  // what stands for 448; 0: it does
+    enum {
+        FACTOR_RIGHT,
+        FACTOR_DIVIDES,  // x / scale
+        FACTOR_OF_AMAX,  // 448 / amax, where a block has a scale of its own
+    } factor;
     bool upside_down;
     int widths;  // steps of the rotation that are made; 0: all
     bool not_rotated, not_normalised;
@@ -75,7 +80,8 @@ static void row_in_fp32(const struct step* s, const struct step_flaw* flaw, cons
 static void quantise(const struct step* s, const struct step_flaw* flaw, const double* X,
                      double* to, double* scales) {
     const int64_t T = blocks_of_rows(s), padded = PADDED(s->N), count = s->B * s->H * T;
-    float* scale = calloc((size_t)count + 1, sizeof *scale);
+    float* scale = calloc(2 * (size_t)count + 1, sizeof *scale);
+    float* largest = scale + count;  // amax of each block
     const struct numbers numbers = numbers_of(&E4M3);
     float x[MAX_HEAD], of_all = 0;
     if (!scale) abort();
@@ -92,6 +98,7 @@ static void quantise(const struct step* s, const struct step_flaw* flaw, const d
                     amax = size > amax ? size : amax;
             }
         }
+        largest[block] = amax;
         scale[block] = amax / (flaw->largest > 0 ? flaw->largest : E4M3_LARGEST);
         of_all = scale[block] > of_all ? scale[block] : of_all;
     }
@@ -105,14 +112,17 @@ static void quantise(const struct step* s, const struct step_flaw* flaw, const d
     for (int64_t e = 0; to && e < count_of_bytes(s); e++) to[e] = 0;
     for (int64_t row = 0; to && row < s->B * s->H * s->N; row++) {
         const int64_t head = row / s->N, n = row % s->N;
-        const float factor = 1.0f / (s->per_block ? scale[head * T + n / SCALE_BLOCK] : of_all);
+        const int64_t block = head * T + n / SCALE_BLOCK;
+        const float it = s->per_block ? scale[block] : of_all;
+        const bool of_amax = flaw->factor == FACTOR_OF_AMAX && s->per_block;
+        const float factor = of_amax ? E4M3_LARGEST / largest[block] : 1.0f / it;
         row_in_fp32(s, flaw, X, head / s->H, head % s->H, n, x);
         int64_t byte = n;  // of V^T: where its key stands
         for (int p = 0; p < SIXTEEN; p++)
             if (key_of_byte[p] == n % SIXTEEN) byte = n - n % SIXTEEN + p;
         for (int64_t i = 0; i < s->d; i++)
             to[s->transposed ? (head * s->d + i) * padded + byte : row * s->d + i] =
-                e4m3_of(&numbers, x[i] * factor);
+                e4m3_of(&numbers, flaw->factor == FACTOR_DIVIDES ? x[i] / it : x[i] * factor);
     }
     free(scale);
 }

@@ -46,6 +46,8 @@ static const struct {
     {CAUSE_amax, {.largest = 240}},
     {CAUSE_amax, {.largest = 256}},
     {CAUSE_upside_down, {.upside_down = true}},
+    {CAUSE_factor_of_scale, {.factor = FACTOR_DIVIDES}},
+    {CAUSE_factor_of_scale, {.factor = FACTOR_OF_AMAX}},
 };
 
 // A byte that stands for a number beyond the largest, for NaN, and one next to another.
@@ -148,7 +150,9 @@ enum other_scale {
     OF_TILE,  // of the block of the first row of a tile of 192
     OF_192,   // of the block whose number that of a block of 192 keys is, or of 256
     OF_256,
-    COUNTED,  // of a walk's first block those of the last block of all, and so on
+    OF_BATCH_0,  // of the same head and block of the first batch
+    OF_HEAD_0,   // of the same block of the batch's first head
+    COUNTED,     // of a walk's first block those of the last block of all, and so on
     FIRST_OF_ALL,
     OTHERS
 };
@@ -175,6 +179,10 @@ static double other_scale(const struct low* l, enum which a, int64_t head, int64
         return scale[n / 192 % T];
     case OF_256:
         return scale[n / 256 % T];
+    case OF_BATCH_0:
+        return l->scales[a]->value[l->per_block ? head % s.H * T + block : 0];
+    case OF_HEAD_0:
+        return l->scales[a]->value[l->per_block ? head / s.H * s.H * T + block : 0];
     case OF_BLOCK_BEFORE:
         return scale[block > 0 ? block - 1 : 0];
     default:

@@ -240,20 +240,31 @@ static void set_exact(struct step_case* q) {
     q->X->value[77] = 448;
 }
 
+// A block of numbers 2^-n times `number`, and one that is larger than all of them.
+static void multiples_of(struct check* c, int largest, int number) {
+    char what[60];
+    snprintf(what, sizeof what, ", the largest %d, and %d 2^-n", largest, number);
+    struct step_case q = begin_step(c, rows_of_X(1, 128, 1, 64), what);
+    declare_step(c, &q);
+    fill_step(&q);
+    const int64_t first = number > largest ? -1 : 0;
+    for (int64_t e = 0; e < q.X->count; e++)
+        q.X->value[e] = ldexp(number, (int)check_pick(c, -9, first));
+    q.X->value[check_pick(c, 0, q.X->count - 1)] = largest;
+    judge_step(&q);
+}
+
 // A block of zeros beside others; numbers so small that 448 of their sizes is none; some that are
-// not finite; 175 / (196 / 448) is a half, but not 175 (1 / (196 / 448)).
+// not finite; 175 / (196 / 448) is a half, but not 175 (1 / (196 / 448)); nor is 207 (448 / 138)
+// what 207 (1 / (138 / 448)) is.
 static void no_ordinary_numbers(struct check* c) {
     struct step_case q = begin_step(c, rows_of_X(1, 128, 1, 64), ", halves and subnormal numbers");
     declare_step(c, &q);
     fill_step(&q);
     set_exact(&q);
     judge_step(&q);
-    q = begin_step(c, rows_of_X(1, 128, 1, 64), ", the largest 196, and 175 2^-n");
-    declare_step(c, &q);
-    fill_step(&q);
-    for (int64_t e = 0; e < q.X->count; e++) q.X->value[e] = ldexp(175, (int)check_pick(c, -9, 0));
-    q.X->value[check_pick(c, 0, q.X->count - 1)] = 196;
-    judge_step(&q);
+    multiples_of(c, 196, 175);
+    multiples_of(c, 138, 207);
 
     q = begin_step(c, rows_of_X(1, 384, 1, 64), ", the second block all 0, the third tiny");
     declare_step(c, &q);

@@ -353,7 +353,7 @@ static bool is_every_LSE_NaN(const struct problem* p) {
     return true;
 }
 
-enum cause forward_explain(struct check* c, const struct tensor* t, struct budget budget) {
+static enum cause explain_rows(struct check* c, const struct tensor* t, struct budget budget) {
     static const int64_t tiles[] = {16, 32, 64, 128};
     const struct suspect s = forward_suspect(c, t, budget);
     const struct problem* p = s.problem;
@@ -402,6 +402,46 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     if (!cause && budget.max == 0 && is_rounded_on_the_way(&s)) return CAUSE_low_precision;
     // The NaN came with V, and a weight of 0 did not remove it.
     return !cause && is_LSE_right_beside_NaN(&s, false) ? CAUSE_nan_leak : cause;
+}
+
+// O is 0 in all rows whose LSE is NaN: a guard against an l of 0 has taken l, which is NaN, for 0.
+static bool is_NaN_stored_as_0(const struct problem* p) {
+    const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
+    bool any = false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t row = place_in(p, ARRAY_LSE, b, h, i), first = place_in(p, ARRAY_O, b, h, i);
+        if (!check_was_written(LSE, row) || !check_was_written(O, first)) return false;
+        if (!isnan(LSE->got[row])) continue;
+        for (int64_t e = first; e < first + p->d; e++)
+            if (O->got[e] != 0) return false;
+        any |= isfinite(LSE->want[row]);
+    }
+    return any;
+}
+
+// Puts a number into these rows of O.
+static void fill_NaN_rows(const struct problem* p, double number) {
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t first = place_in(p, ARRAY_O, b, h, i);
+        if (!isnan(p->array[ARRAY_LSE].tensor->got[place_in(p, ARRAY_LSE, b, h, i)])) continue;
+        for (int64_t e = first; e < first + p->d; e++) p->array[ARRAY_O].tensor->got[e] = number;
+    }
+}
+
+enum cause explain_behind_guard(struct check* c, const struct tensor* t, struct budget budget,
+                                enum cause (*explain)(struct check*, const struct tensor*,
+                                                      struct budget)) {
+    const struct problem* p = problem_of_case(c);
+    if (!is_NaN_stored_as_0(p)) return explain(c, t, budget);
+    fill_NaN_rows(p, NAN);
+    enum cause cause = explain(c, p->array[ARRAY_LSE].tensor, (struct budget){.max = 1e-4});
+    if (!cause) cause = explain(c, t, budget);
+    fill_NaN_rows(p, 0);
+    return cause ? cause : CAUSE_empty_state;
+}
+
+enum cause forward_explain(struct check* c, const struct tensor* t, struct budget budget) {
+    return explain_behind_guard(c, t, budget, explain_rows);
 }
 
 bool are_rows_scaled(const struct suspect* s) {

@@ -108,6 +108,12 @@ struct forward_mistake {
 
 struct forward_mistake forward_right(const struct problem* p);
 
+// A guard may have stored 0 in rows of O whose l is NaN. explain() is then asked about LSE, and of
+// O without it: NaN says more.
+enum cause explain_behind_guard(struct check* c, const struct tensor* t, struct budget budget,
+                                enum cause (*explain)(struct check*, const struct tensor*,
+                                                      struct budget));
+
 // The output that was found wrong. Is it O, and not LSE? Does it hold this guess, which has as many
 // elements? Is it what a kernel with this mistake writes?
 struct suspect forward_suspect(struct check* c, const struct tensor* t, struct budget budget);

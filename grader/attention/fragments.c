@@ -46,6 +46,9 @@ struct walk {
         O_KEPT,         // O is not rescaled
         BOTH_KEPT,      // neither is: m becomes the new one before alpha is made
         MAX_FROM_ZERO,  // m starts at 0
+        SUM_TWICE,      // each lane has the whole l already, and 4 of them are added up in the end
+        SUM_BEFORE,     // the lanes' l are added up before each tile, too, in all four of them
+        SUM_BEHIND,     // the same behind each tile
         UNGUARDED,      // (-inf) - (-inf), while a row has seen nothing
         BASE_ZERO,      // exp is relative to 0 in every tile that may be masked
         MASKED_TO_END,  // it asks about keys far from the one in the register
@@ -99,6 +102,12 @@ struct rows {
 
 enum { WIDEST = 128 };  // tile of keys
 
+// All four lanes of a row have what they have together.
+static void share_sum(double l[4]) {
+    const double sum = l[0] + l[1] + l[2] + l[3];
+    for (int t = 0; t < 4; t++) l[t] = sum;
+}
+
 // The scores of the tile from key j0 on, and the largest ones that each lane has.
 static void score_tile(const struct problem* p, const struct walk* w, int64_t b, int64_t h,
                        int64_t i0, int64_t j0, double S[16][WIDEST], double own[16][4]) {
@@ -130,6 +139,7 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
     const bool masked = j0 / w->block_k >= keys_seen(p, i0 / w->block_q * w->block_q) / w->block_k;
     for (int r = 0; r < 16; r++) {
         double alpha[4], base[4];
+        if (w->flaw == SUM_BEFORE) share_sum(s->l[r]);
         for (int t = 0; t < 4; t++) {
             const struct lanes* of = w->flaw == MAX_OF_OTHERS ? w->lanes : &right_lanes;
             const double m = fmax(s->m[r][t], over_lanes(of, false, own, r, t));
@@ -144,6 +154,7 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
             P[r][j] = exp_flushed(S[r][j] - base[lane_of(j)]);
             s->l[r][lane_of(j)] += P[r][j];
         }
+        if (w->flaw == SUM_BEHIND) share_sum(s->l[r]);
         const bool kept = w->flaw == O_KEPT || w->flaw == BOTH_KEPT;
         for (int64_t x = 0; x < p->d && !kept; x++) s->O[r][x] *= alpha[lane_of(x)];
     }
@@ -173,6 +184,7 @@ static void store_row(const struct problem* p, const struct walk* w, struct rows
                       double* o, double* LSE) {
     const struct lanes* of = w->flaw == SUM_OF_OTHERS ? w->lanes : &right_lanes;
     double l[4];
+    if (w->flaw == SUM_TWICE) share_sum(s->l[r]);
     for (int t = 0; t < 4; t++) l[t] = over_lanes(of, true, s->l, r, t);
     for (int64_t x = 0; x < p->d; x++) {
         const double sum = l[lane_of(x)];
@@ -192,13 +204,23 @@ static bool rows_of_walk(const struct problem* p, const void* how, int64_t b, in
 static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t block_k,
                                bool backwards, bool to_end) {
     static const enum cause causes[FLAWS] = {
-        [MAX_OF_OTHERS] = CAUSE_merge_lost,  [SUM_OF_OTHERS] = CAUSE_merge_lost,
-        [P_MATRICES] = CAUSE_fragment_order, [P_PAIRS] = CAUSE_fragment_order,
-        [P_ROWS] = CAUSE_fragment_order,     [MASKED] = CAUSE_fragment_order,
-        [L_KEPT] = CAUSE_no_rescale,         [L_REPEATED] = CAUSE_rescale_repeated,
-        [BOTH_KEPT] = CAUSE_no_rescale,      [O_KEPT] = CAUSE_no_rescale_O,
-        [MAX_FROM_ZERO] = CAUSE_max_init,    [UNGUARDED] = CAUSE_empty_state,
-        [BASE_ZERO] = CAUSE_base_zero,       [MASKED_TO_END] = CAUSE_fragment_order,
+        [MAX_OF_OTHERS] = CAUSE_merge_lost,
+        [SUM_OF_OTHERS] = CAUSE_merge_lost,
+        [P_MATRICES] = CAUSE_fragment_order,
+        [P_PAIRS] = CAUSE_fragment_order,
+        [P_ROWS] = CAUSE_fragment_order,
+        [MASKED] = CAUSE_fragment_order,
+        [L_KEPT] = CAUSE_no_rescale,
+        [L_REPEATED] = CAUSE_rescale_repeated,
+        [BOTH_KEPT] = CAUSE_no_rescale,
+        [O_KEPT] = CAUSE_no_rescale_O,
+        [MAX_FROM_ZERO] = CAUSE_max_init,
+        [UNGUARDED] = CAUSE_empty_state,
+        [SUM_TWICE] = CAUSE_merged_twice,
+        [SUM_BEFORE] = CAUSE_merged_twice,
+        [SUM_BEHIND] = CAUSE_merged_twice,
+        [BASE_ZERO] = CAUSE_base_zero,
+        [MASKED_TO_END] = CAUSE_fragment_order,
     };
     // Only there does it matter which tiles a block leaves out.
     const int first = to_end ? MASKED_TO_END : block_q == 64 ? 0 : UNGUARDED;
@@ -337,14 +359,15 @@ static enum cause explain_walks(const struct suspect* s, bool to_end) {
     return cause;
 }
 
-enum cause fragment_explain(struct check* c, const struct tensor* t, struct budget budget) {
+static enum cause explain_fragment_rows(struct check* c, const struct tensor* t,
+                                        struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
     const bool small = is_too_small(&s), of_others = small && is_LSE_large(&s, 1e-3);
     enum cause zeros = small ? explain_zeros(c, &s) : CAUSE_NONE;
     if (zeros) return zeros;
     if (of_others)  // few keys of zeros do not show in an element of O
-        return fragment_explain(c, problem_of_case(c)->array[ARRAY_LSE].tensor,
-                                (struct budget){.max = 1e-4});
+        return explain_fragment_rows(c, problem_of_case(c)->array[ARRAY_LSE].tensor,
+                                     (struct budget){.max = 1e-4});
     if (is_cut_off(&s) || small) return CAUSE_cut_off;
     if (are_some_ones_rounded(&s)) return CAUSE_low_precision;
     if (is_lost_below(&s)) return CAUSE_max_init;
@@ -365,4 +388,8 @@ enum cause fragment_explain(struct check* c, const struct tensor* t, struct budg
     // A diagonal that is not masked looks alike.
     if (!cause) cause = explain_walks(&s, true);
     return !cause && are_few_sums_large(&s) ? CAUSE_no_rescale : cause;
+}
+
+enum cause fragment_explain(struct check* c, const struct tensor* t, struct budget budget) {
+    return explain_behind_guard(c, t, budget, explain_fragment_rows);
 }

@@ -337,17 +337,19 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     const struct problem* p = problem_of_case(c);
     bool backward = p->contract->backward;
     struct suspect s = backward ? backward_suspect(c, t, budget) : forward_suspect(c, t, budget);
-    // with smaller numbers it was right: these cases come last
     const struct index_mask* m = &p->index;
+    const bool finite = !backward || backward_count_nonfinite(t) == 0;
+    // With smaller numbers it was right: these cases come last. But an edge that lies in a tile may
+    // show in no earlier one.
     if (m->window == INT32_MAX || m->sinks == INT32_MAX || m->prefix == INT32_MAX)
-        return CAUSE_wrapped_index;
+        return finite && explain_pairs(&s, false) == CAUSE_part_unmasked ? CAUSE_part_unmasked
+                                                                         : CAUSE_wrapped_index;
     if (backward ? backward_is_zero(t) : saw_nothing(p))
         return p->index.used && explain_pairs(&s, true) ? CAUSE_mask_corner : CAUSE_seen_hidden;
     if (backward && budget.max == 0 && backward_count_nonfinite(t) == 0)
         return CAUSE_not_repeatable;  // equal inputs, and outputs that are compared with each other
     // with fewer documents it was right: this case comes last
     if (p->index.documents > 1 << 16) return CAUSE_document;
-    bool finite = !backward || backward_count_nonfinite(t) == 0;
     if (!finite && is_of_one(p, t) && has_empty_rows(p)) return CAUSE_hidden_in_one;
     enum cause cause = finite && p->index.used ? explain_pairs(&s, false) : CAUSE_NONE;
     if (cause) return cause;

@@ -337,7 +337,8 @@ static bool are_zeros_keys(const struct suspect* s, struct forward_mistake w) {
     return false;
 }
 
-enum cause online_explain(struct check* c, const struct tensor* t, struct budget budget) {
+static enum cause explain_online_rows(struct check* c, const struct tensor* t,
+                                      struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
     const struct forward_mistake right = online_right(s.problem);
     if (is_cut_off(&s)) return CAUSE_cut_off;
@@ -360,4 +361,8 @@ enum cause online_explain(struct check* c, const struct tensor* t, struct budget
     if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
     if (!cause && is_NaN_of_no_scale(&s)) return CAUSE_scale_zero;
     return !cause && is_rounded_on_the_way(&s) ? CAUSE_low_precision : cause;
+}
+
+enum cause online_explain(struct check* c, const struct tensor* t, struct budget budget) {
+    return explain_behind_guard(c, t, budget, explain_online_rows);
 }

@@ -13,8 +13,8 @@
     /* what was written where */                                                                   \
     CAUSE(never_written, "these elements were never written")                                      \
     CAUSE(all_zero, "every element is 0: what was summed does not reach the output")               \
-    CAUSE(out_of_bounds, "the kernel used memory outside an array: mend the index, or guard the "  \
-                         "last block or tile")                                                     \
+    CAUSE(out_of_bounds, "memory outside an array was used: mend the index, or the size, or "      \
+                         "guard the last block or tile")                                           \
     CAUSE(input_changed, "the kernel wrote into one of its inputs")                                \
     CAUSE(tail_dropped, "only the last, partly filled block or tile is missing or wrong")          \
     CAUSE(last_left_out,                                                                           \
@@ -196,8 +196,8 @@
     CAUSE(document_of_head, "documents are a batch's: cu_seqlens has a row for each batch, which " \
                             "all its heads share")                                                 \
     CAUSE(tile_bounds,                                                                             \
-          "the tiles of one row are taken for those of all rows of a block: they begin where the " \
-          "first row begins, and end where the last one ends")                                     \
+          "the tiles of one row, or key, are taken for those of a block: from the earliest "       \
+          "beginning to the latest end, which may be a sink's")                                    \
     CAUSE(part_unmasked, "a tile that is seen in part is treated as if all of it were seen")       \
     CAUSE(seen_hidden,                                                                             \
           "queries lose keys that they see: a key is seen if from <= key < to, in each tile that " \
@@ -248,6 +248,9 @@
     CAUSE(nearest_of_eight,                                                                        \
           "a number of eight bits is the nearest one, of two as near the even one; below 2^-6 "    \
           "as well, down to 2^-9")                                                                 \
+    CAUSE(factor_of_scale,                                                                         \
+          "numbers are multiplied by 1.0f / scale, of the scale that is stored: 448 / amax and "   \
+          "x / scale are rounded otherwise")                                                       \
     CAUSE(rotation,                                                                                \
           "a row is rotated by sums and differences of neighbours first, at last of halves, then " \
           "times 1 / sqrt(d), and then its amax is taken")                                         \
@@ -349,7 +352,8 @@
     /* what the CPU device's scheduler says */                                                     \
     CAUSE(barrier_divergence, "threads of one block wait at different barriers")                   \
     CAUSE(exited_threads, "some threads returned before a barrier that the others wait at")        \
-    CAUSE(bad_mask, "a warp function's mask does not name exactly the lanes that call it")         \
+    CAUSE(bad_mask, "a warp function's mask does not name exactly the lanes that call it, or not " \
+                    "one that is read")                                                            \
     CAUSE(diverged_warp, "an instruction of whole warps is not reached by all lanes together")     \
     CAUSE(bad_barrier,                                                                             \
           "a named barrier or an mbarrier is used with a wrong number, count or sum of bytes, or " \
@@ -474,6 +478,9 @@
     CAUSE(decay_misplaced, "decay multiplies what h was one step before, and nothing else")        \
     CAUSE(decay_sign, "decay may be below 0: neither 0 nor |decay| stands for it, and a power of " \
                       "it by logarithms, by __powf() say, is NaN")                                 \
+    CAUSE(window_stays,                                                                            \
+          "the window of the last steps moves on by as many steps as were read: the "              \
+          "newest of them stay in it")                                                             \
     CAUSE(halo_missing,                                                                            \
           "a segment begins as if nothing were before it: it needs the steps just before")         \
     CAUSE(tap_order, "w[k] belongs to the step k before: all TAPS of them, the newest first")      \

@@ -45,4 +45,8 @@ g++ $(cat grader/cpu/cxxflags) -Igrader -Ilessons "-Ilessons/$lesson" -Igrader/c
 }
 g++ -no-pie "$out/traced.o" "$build/grader/$lesson/trace.o" "$build/grader/$lesson/call-cpu.o" \
     "$build/grader/trace/main.o" "$build/libgrader.a" "$build/libcpu.a" -ljansson -lpthread -lm -o "$out/program" || exit 1
-"$out/program" "$lesson" "$file"
+"$out/program" "$lesson" "$file" || {
+    status=$?
+    echo "$file did not come to the end of its trace: make grade LESSON=${lesson%%_*} says more." >&2
+    exit $status
+}

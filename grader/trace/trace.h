@@ -71,8 +71,11 @@ __device__ CUDEV_DEVICE_ZERO trace_record trace_recorded;
 
 // This thread's element of a tile of queries and one of keys.
 __device__ inline struct trace_element* trace_here(int64_t first_row, int64_t first_key) {
-    assert(first_row % TRACE_BLOCK == 0 && first_row < TRACE_N);
-    assert(first_key % TRACE_BLOCK == 0 && first_key < TRACE_N);
+    const bool tiles_of_queries_begin_at_multiples_of_BLOCK_Q = first_row % TRACE_BLOCK == 0;
+    const bool tiles_of_keys_begin_at_multiples_of_BLOCK_K = first_key % TRACE_BLOCK == 0;
+    assert(tiles_of_queries_begin_at_multiples_of_BLOCK_Q);
+    assert(tiles_of_keys_begin_at_multiples_of_BLOCK_K);
+    assert(first_row < TRACE_N && first_key < TRACE_N);
     return &trace_recorded[first_row / TRACE_BLOCK][first_key / TRACE_BLOCK][threadIdx.y]
                           [threadIdx.x];
 }

@@ -187,8 +187,13 @@ static bool same_D(const struct accumulator* c) {
     return true;
 }
 
+// What D is while a product runs: a NaN that signals. To multiply it is to write, too: what comes
+// out is a NaN that does not.
+static const uint32_t RUNNING = 0xffbfffff;
+
 static void poison_D(const struct accumulator* c) {
-    for (unsigned l = 0; l < WARP_SIZE; l++) memset(c->d[l], FRESH_BYTE, c->n / 2 * sizeof(float));
+    for (unsigned l = 0; l < WARP_SIZE; l++)
+        for (unsigned i = 0; i < c->n / 2; i++) memcpy(&c->d[l][i], &RUNNING, sizeof RUNNING);
 }
 
 // Has the kernel written there since?
@@ -197,7 +202,7 @@ static bool poisoned(const struct accumulator* c) {
     for (unsigned l = 0; l < WARP_SIZE; l++)
         for (unsigned i = 0; i < c->n / 2; i++) {
             memcpy(&word, &c->d[l][i], sizeof word);
-            if (word != ~0u) return false;
+            if (word != RUNNING) return false;
         }
     return true;
 }
