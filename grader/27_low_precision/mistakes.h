@@ -60,7 +60,7 @@ static bool is_next(double want, double got) {
 // All wrong bytes are of one kind, and what else there is is right.
 static enum cause explain_bytes(const struct step_case* q) {
     const struct tensor* t = q->to;
-    int64_t wrong = 0, beyond = 0, next = 0, nan = 0, small = 0, moved = 0;
+    int64_t wrong = 0, beyond = 0, next = 0, nan = 0, small = 0, moved = 0, minus = 0;
     for (int64_t e = 0; e < t->count; e++) {
         const double want = t->want[e], got = t->got[e];
         if (want == got) continue;
@@ -69,6 +69,7 @@ static enum cause explain_bytes(const struct step_case* q) {
         next += is_next(want, got);
         nan += want == E4M3_NAN;
         small += ((int)want & 0x7f) < 8;
+        minus += want == 0x80 && got == 0;
     }
     // The bytes of 16 keys, or of 16 elements, in another order.
     for (int64_t e = 0; e + SIXTEEN <= t->count; e += SIXTEEN) {
@@ -80,6 +81,7 @@ static enum cause explain_bytes(const struct step_case* q) {
     if (wrong == 0) return CAUSE_NONE;
     if (10 * moved >= 9 * wrong && wrong > SIXTEEN) return CAUSE_fragment_order;
     if (nan == wrong) return CAUSE_nan_lost;
+    if (minus == wrong) return CAUSE_minus_zero;
     if (beyond == wrong) return CAUSE_saturation;
     return next + small >= wrong - beyond - nan ? CAUSE_nearest_of_eight : CAUSE_NONE;
 }
@@ -98,6 +100,8 @@ static bool are_scales_of_first_head(const struct step_case* q) {
 
 // What is wrong with one of the two outputs of the first call.
 static enum cause explain_step(const struct step_case* q, const struct tensor* t) {
+    static const char* const flags[] = {"per_block", "rotated", "transposed", NULL};
+    if (q->s.flag != 0 && check_is_right_with_ones(q->check, t, 0, flags)) return CAUSE_flag_value;
     if (t == q->scales && are_scales_of_first_head(q)) return CAUSE_never_written;
     for (size_t n = 0; n < sizeof step_flaws / sizeof step_flaws[0]; n++)
         if (is_flaw(t, q, step_flaws[n].flaw)) return step_flaws[n].cause;

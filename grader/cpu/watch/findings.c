@@ -215,11 +215,11 @@ static bool consequence(const struct located_finding* r, const struct located_fi
 
 // Findings of a lower rank are printed first. An index that leaves its array often ends at an
 // element of another thread, and the result is a race. And += without an atomic is a read and a
-// write, not just two writes.
+// write, not just two writes. Sums that race have no order either.
 enum { LAST_RANK = 2 };
 static int rank_of(const struct finding* f) {
     return f->kind == FOUND_OUT_OF_BOUNDS || f->kind == FOUND_WRAPPED || f->copy_site ? 0
-           : cudev_race_of_writes(f)                                                  ? LAST_RANK
+           : cudev_race_of_writes(f) || f->kind == FOUND_ORDER_OF_SUM                 ? LAST_RANK
                                                                                       : 1;
 }
 
