@@ -220,8 +220,7 @@ static bool flawed_at_diagonal(const struct suspect* s, const struct hypothesis*
 static const struct backward_flaw unmasked_tiles[] = {{.mask = MASK_TILES},
                                                       {.mask = MASK_NOT_IN_LAST}};
 // A walk over the heads of a group asks for the mask in the first one alone.
-static const struct backward_flaw later_heads[] = {
-    {.mask = MASK_TILES, .first_head_masked = true}};
+static const struct backward_flaw later_heads[] = {{.mask = MASK_TILES, .first_head_masked = true}};
 static const struct backward_flaw lost_tiles[] = {{.at_start = SKIPPED}, {.late_start = true}};
 
 static const struct hypothesis in_diagonal[] = {

@@ -42,8 +42,7 @@ static bool is_right(const struct arena* a, int i, const struct tensor* t, doubl
 }
 
 // The tensor of c is looked at, or none. Frees `one`.
-static bool fails(const struct check* c, struct check* one, const struct tensor* t,
-                  double tolerance) {
+static bool fails(struct check* c, struct check* one, const struct tensor* t, double tolerance) {
     struct arena left;
     struct wall_result r = trial_run(one, &left);
     bool right = r.end == WALL_EXITED && r.code == 0 && trial_seal(c, &left);

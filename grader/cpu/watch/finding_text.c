@@ -5,9 +5,8 @@
 #include <string.h>
 
 static const char* const kind_name[] = {
-    "race",        "out_of_bounds", "uninitialised", "misaligned",    "host_pointer",
-    "host_access", "freed",         "read_only",     "wrapped_index", "async_order",
-    "order_of_sum",
+    "race",  "out_of_bounds", "uninitialised", "misaligned",  "host_pointer", "host_access",
+    "freed", "read_only",     "wrapped_index", "async_order", "order_of_sum",
 };
 
 const char* cudev_finding_kind(const struct finding* f) {

@@ -123,7 +123,8 @@ void cudev_race_access(struct watch* watch, uint64_t offset, uint64_t me, bool w
 
 void cudev_race_overwritten(struct watch* watch, uint64_t offset, uint64_t me, bool left) {
     const uint64_t* slot = RACE_SHADOW[offset >> 2];
-    struct finding* f =
-        slot[0] < watch->block_floor ? NULL : report(watch, FOUND_RACE, offset, slot[0], true, me, true);
+    struct finding* f = slot[0] < watch->block_floor
+                            ? NULL
+                            : report(watch, FOUND_RACE, offset, slot[0], true, me, true);
     if (f) f->left = left;
 }
