@@ -295,9 +295,10 @@ enum walk_flaw {
     P_TOO_LARGE,       // it is up to 2^10, and 448 stands for what is larger
     ROOM_FOR_ALL,      // where one row of a warp outgrows m, all its rows have a new one, with room
     P_CUT_OFF,         // m stays 2^3 above the first block's largest weight, whatever comes
-    L_OF_PV,           // l sums P times the scale of V
-    L_WITHOUT_FACTOR,  // l has not the factor that P has
-    LSE_WITH_FACTOR,   // LSE has it
+    CUT_OFF_IN_SECOND,  // the weights of the first 8 rows alone are asked whether they outgrow m
+    L_OF_PV,            // l sums P times the scale of V
+    L_WITHOUT_FACTOR,   // l has not the factor that P has
+    LSE_WITH_FACTOR,    // LSE has it
     WALK_FLAWS
 };
 
@@ -313,6 +314,7 @@ static const enum cause causes_of_walk[WALK_FLAWS] = {
     [P_TOO_LARGE] = CAUSE_saturation,         [L_OF_PV] = CAUSE_scale_of_block,
     [L_WITHOUT_FACTOR] = CAUSE_weight_factor, [LSE_WITH_FACTOR] = CAUSE_weight_factor,
     [P_CUT_OFF] = CAUSE_saturation,           [ROOM_FOR_ALL] = CAUSE_low_precision,
+    [CUT_OFF_IN_SECOND] = CAUSE_saturation,
 };
 
 // Where the A of a product, of 16 rows and 32 keys, has the weight of its row and k from: sets the
@@ -349,11 +351,11 @@ static double rounded_weight(enum walk_flaw flaw, const struct numbers* n, doubl
     return few_bits_round(&E4M3, n, P);
 }
 
-// Would a weight of one of the 16 rows be cut off, in block j, or have they no m yet?
-static bool has_outgrown(const struct problem* p, int64_t b, int64_t h, int64_t i0, int64_t j,
-                         int keys, double v, const struct walked* w) {
+// Would a weight of one of the rows from i0 on be cut off, in block j, or have they no m yet?
+static bool has_outgrown(const struct problem* p, int64_t b, int64_t h, int64_t i0, int rows,
+                         int64_t j, int keys, double v, const struct walked* w) {
     const double largest = log2(440) - 8;  // half a step below 448
-    for (int64_t i = i0; i < i0 + WALK_ROWS && i < p->N_q; i++)
+    for (int64_t i = i0; i < i0 + rows && i < p->N_q; i++)
         for (int64_t key = j * keys; key < (j + 1) * keys && key < keys_seen(p, i); key++)
             if (score(p, b, h, i, key) / M_LN2 + log2(v) - w->m[i - i0] > largest) return true;
     return false;
@@ -373,7 +375,12 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
         v = scale_of_V(l, b, h, j * keys);
         double alphas[WALK_ROWS];
         bool first_rows_grow = false;
-        const bool outgrown = flaw == ROOM_FOR_ALL && has_outgrown(p, b, h, i0, j, keys, v, w);
+        bool outgrown = flaw == ROOM_FOR_ALL && has_outgrown(p, b, h, i0, WALK_ROWS, j, keys, v, w);
+        // Where a mask is asked all rows have their maximum, and but for the first block no room.
+        const bool masked = (j + 1) * keys > keys_seen(p, i0 / 64 * 64);
+        if (flaw == CUT_OFF_IN_SECOND)
+            outgrown = masked || has_outgrown(p, b, h, i0, WALK_ROWS / 2, j, keys, v, w);
+        const double room = masked && j < last / keys ? 0 : 3;
         for (int r = 0; r < WALK_ROWS; r++) {
             double m = w->m[r], sum = 0;
             for (int n = 0; n < keys; n++) {
@@ -383,6 +390,7 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
                 m = fmax(m, P[r][n] - (flaw == M_WITHOUT_V ? log2(v) : 0));
             }
             if (flaw == ROOM_FOR_ALL) m = outgrown ? m + 3 : w->m[r];
+            if (flaw == CUT_OFF_IN_SECOND) m = outgrown && m > w->m[r] ? m + room : w->m[r];
             if (flaw == P_CUT_OFF) m = w->m[r] > -INFINITY ? w->m[r] : m + 3;
             const double alpha = m > -INFINITY ? exp2(w->m[r] - m) : 1;
             w->m[r] = m;

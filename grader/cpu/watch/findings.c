@@ -67,6 +67,7 @@ struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_sit
 void cudev_finding_where(struct finding* f, const struct worker* w, uint64_t offset, size_t bytes) {
     struct array_name n;
     cudev_name_array(&n, w, offset, bytes);
+    cudev_name_member(&n, w, offset);
     snprintf(f->what, sizeof f->what, "%s", n.element);
     snprintf(f->origin, sizeof f->origin, "%s", n.origin);
     f->dynamic = n.dynamic;
