@@ -20,16 +20,26 @@ static bool is_dynamic(size_t word) {
     return false;
 }
 
-// The { of the structure's definition before token `end`; `end` if there is none, or it derives
-// from another.
+// Do the words behind a structure's name, which < follows, begin one more definition of it?
+static bool is_special(size_t name) {
+    size_t i = next(name);
+    while (tokens[i].kind != END && !is_one_of(i, "; { ( ) = & *")) i = next(i);
+    return is(i, "{");
+}
+
+// The { of the structure's definition before token `end`; `end` if there is none, or several.
 static size_t definition(size_t name, size_t end) {
     size_t found = end;
-    for (size_t i = 0; i < end; i++) {
+    for (size_t i = 0; tokens[i].kind != END; i++) {
         if (!is(i, "struct")) continue;
         size_t at = next(i);
         while (is_one_of(at, "__align__ alignas") && is(next(at), "("))
             at = next(matching(next(at)));
-        if (same_word(at, name) && is(next(at), "{")) found = next(at);
+        if (!same_word(at, name)) continue;
+        const bool defines = is(next(at), "{");
+        if ((is(next(at), "<") && is_special(at)) || (defines && (found != end || at > end)))
+            return end;
+        if (defines) found = next(at);
     }
     return found;
 }

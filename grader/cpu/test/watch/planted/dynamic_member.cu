@@ -7,16 +7,16 @@
 #include "small.h"
 
 enum { STAGES = 2 };
-template <class T> struct pair {
-    T x, y;
-};
+template <class T> struct pair { T x, y; };
 template <int rows> struct tiles {
     static const int count = rows * 8;
     enum { EIGHT = 8 };
     struct inner;
     __align__(16) float first[EIGHT];
     float tile[STAGES][rows][8];
-    int columns() const { return EIGHT; }
+    int columns() const {
+        return EIGHT;
+    }
     pair<short> one, later[4], *next;
     unsigned last;
 };
