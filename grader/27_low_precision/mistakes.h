@@ -376,11 +376,12 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
         double alphas[WALK_ROWS];
         bool first_rows_grow = false;
         bool outgrown = flaw == ROOM_FOR_ALL && has_outgrown(p, b, h, i0, WALK_ROWS, j, keys, v, w);
-        // Where a mask is asked all rows have their maximum, and but for the first block no room.
-        const bool masked = (j + 1) * keys > keys_seen(p, i0 / 64 * 64);
-        if (flaw == CUT_OFF_IN_SECOND)
-            outgrown = masked || has_outgrown(p, b, h, i0, WALK_ROWS / 2, j, keys, v, w);
-        const double room = masked && j < last / keys ? 0 : 3;
+        // In the first block and where a mask is asked all rows have their maximum, and behind the
+        // last such block room for the plain ones.
+        const int64_t plain_to = keys_seen(p, i0 / 64 * 64) / keys;
+        const bool raises = j == last / keys || j >= plain_to;
+        if (flaw == CUT_OFF_IN_SECOND && !raises)
+            outgrown = has_outgrown(p, b, h, i0, WALK_ROWS / 2, j, keys, v, w);
         for (int r = 0; r < WALK_ROWS; r++) {
             double m = w->m[r], sum = 0;
             for (int n = 0; n < keys; n++) {
@@ -390,7 +391,8 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
                 m = fmax(m, P[r][n] - (flaw == M_WITHOUT_V ? log2(v) : 0));
             }
             if (flaw == ROOM_FOR_ALL) m = outgrown ? m + 3 : w->m[r];
-            if (flaw == CUT_OFF_IN_SECOND) m = outgrown && m > w->m[r] ? m + room : w->m[r];
+            if (flaw == CUT_OFF_IN_SECOND && raises) m += j == plain_to && j > 0 ? 3 : 0;
+            if (flaw == CUT_OFF_IN_SECOND && !raises) m = outgrown && m > w->m[r] ? m + 3 : w->m[r];
             if (flaw == P_CUT_OFF) m = w->m[r] > -INFINITY ? w->m[r] : m + 3;
             const double alpha = m > -INFINITY ? exp2(w->m[r] - m) : 1;
             w->m[r] = m;
