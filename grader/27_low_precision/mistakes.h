@@ -62,7 +62,7 @@ static bool is_next(double want, double got) {
 // All wrong bytes are of one kind, and what else there is is right.
 static enum cause explain_bytes(const struct step_case* q) {
     const struct tensor* t = q->to;
-    int64_t wrong = 0, beyond = 0, next = 0, nan = 0, small = 0, moved = 0;
+    int64_t wrong = 0, beyond = 0, next = 0, nan = 0, small = 0, moved = 0, minus = 0;
     for (int64_t e = 0; e < t->count; e++) {
         const double want = t->want[e], got = t->got[e];
         if (want == got) continue;
@@ -71,6 +71,7 @@ static enum cause explain_bytes(const struct step_case* q) {
         next += is_next(want, got);
         nan += want == E4M3_NAN;
         small += ((int)want & 0x7f) < 8;
+        minus += want == 0x80 && got == 0;
     }
     // The bytes of 16 keys, or of 16 elements, in another order.
     for (int64_t e = 0; e + SIXTEEN <= t->count; e += SIXTEEN) {
@@ -82,6 +83,7 @@ static enum cause explain_bytes(const struct step_case* q) {
     if (wrong == 0) return CAUSE_NONE;
     if (10 * moved >= 9 * wrong && wrong > SIXTEEN) return CAUSE_fragment_order;
     if (nan == wrong) return CAUSE_nan_lost;
+    if (minus == wrong) return CAUSE_minus_zero;
     if (beyond == wrong) return CAUSE_saturation;
     return next + small >= wrong - beyond - nan ? CAUSE_nearest_of_eight : CAUSE_NONE;
 }
@@ -100,6 +102,8 @@ static bool are_scales_of_first_head(const struct step_case* q) {
 
 // What is wrong with one of the two outputs of the first call.
 static enum cause explain_step(const struct step_case* q, const struct tensor* t) {
+    static const char* const flags[] = {"per_block", "rotated", "transposed", NULL};
+    if (q->s.flag != 0 && check_is_right_with_ones(q->check, t, 0, flags)) return CAUSE_flag_value;
     if (t == q->scales && are_scales_of_first_head(q)) return CAUSE_never_written;
     for (size_t n = 0; n < sizeof step_flaws / sizeof step_flaws[0]; n++)
         if (is_flaw(t, q, step_flaws[n].flaw)) return step_flaws[n].cause;
@@ -299,9 +303,10 @@ enum walk_flaw {
     P_TOO_LARGE,       // it is up to 2^10, and 448 stands for what is larger
     ROOM_FOR_ALL,      // where one row of a warp outgrows m, all its rows have a new one, with room
     P_CUT_OFF,         // m stays 2^3 above the first block's largest weight, whatever comes
-    L_OF_PV,           // l sums P times the scale of V
-    L_WITHOUT_FACTOR,  // l has not the factor that P has
-    LSE_WITH_FACTOR,   // LSE has it
+    CUT_OFF_IN_SECOND,  // the weights of the first 8 rows alone are asked whether they outgrow m
+    L_OF_PV,            // l sums P times the scale of V
+    L_WITHOUT_FACTOR,   // l has not the factor that P has
+    LSE_WITH_FACTOR,    // LSE has it
     WALK_FLAWS
 };
 
@@ -317,6 +322,7 @@ static const enum cause causes_of_walk[WALK_FLAWS] = {
     [P_TOO_LARGE] = CAUSE_saturation,         [L_OF_PV] = CAUSE_scale_of_block,
     [L_WITHOUT_FACTOR] = CAUSE_weight_factor, [LSE_WITH_FACTOR] = CAUSE_weight_factor,
     [P_CUT_OFF] = CAUSE_saturation,           [ROOM_FOR_ALL] = CAUSE_low_precision,
+    [CUT_OFF_IN_SECOND] = CAUSE_saturation,
 };
 
 // Where the A of a product, of 16 rows and 32 keys, has the weight of its row and k from: sets the
@@ -353,11 +359,11 @@ static double rounded_weight(enum walk_flaw flaw, const struct numbers* n, doubl
     return few_bits_round(&E4M3, n, P);
 }
 
-// Would a weight of one of the 16 rows be cut off, in block j, or have they no m yet?
-static bool has_outgrown(const struct problem* p, int64_t b, int64_t h, int64_t i0, int64_t j,
-                         int keys, double v, const struct walked* w) {
+// Would a weight of one of the rows from i0 on be cut off, in block j, or have they no m yet?
+static bool has_outgrown(const struct problem* p, int64_t b, int64_t h, int64_t i0, int rows,
+                         int64_t j, int keys, double v, const struct walked* w) {
     const double largest = log2(440) - 8;  // half a step below 448
-    for (int64_t i = i0; i < i0 + WALK_ROWS && i < p->N_q; i++)
+    for (int64_t i = i0; i < i0 + rows && i < p->N_q; i++)
         for (int64_t key = j * keys; key < (j + 1) * keys && key < keys_seen(p, i); key++)
             if (score(p, b, h, i, key) / M_LN2 + log2(v) - w->m[i - i0] > largest) return true;
     return false;
@@ -377,7 +383,13 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
         v = scale_of_V(l, b, h, j * keys);
         double alphas[WALK_ROWS];
         bool first_rows_grow = false;
-        const bool outgrown = flaw == ROOM_FOR_ALL && has_outgrown(p, b, h, i0, j, keys, v, w);
+        bool outgrown = flaw == ROOM_FOR_ALL && has_outgrown(p, b, h, i0, WALK_ROWS, j, keys, v, w);
+        // In the first block and where a mask is asked all rows have their maximum, and behind the
+        // last such block room for the plain ones.
+        const int64_t plain_to = keys_seen(p, i0 / 64 * 64) / keys;
+        const bool raises = j == last / keys || j >= plain_to;
+        if (flaw == CUT_OFF_IN_SECOND && !raises)
+            outgrown = has_outgrown(p, b, h, i0, WALK_ROWS / 2, j, keys, v, w);
         for (int r = 0; r < WALK_ROWS; r++) {
             double m = w->m[r], sum = 0;
             for (int n = 0; n < keys; n++) {
@@ -387,6 +399,8 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
                 m = fmax(m, P[r][n] - (flaw == M_WITHOUT_V ? log2(v) : 0));
             }
             if (flaw == ROOM_FOR_ALL) m = outgrown ? m + 3 : w->m[r];
+            if (flaw == CUT_OFF_IN_SECOND && raises) m += j == plain_to && j > 0 ? 3 : 0;
+            if (flaw == CUT_OFF_IN_SECOND && !raises) m = outgrown && m > w->m[r] ? m + 3 : w->m[r];
             if (flaw == P_CUT_OFF) m = w->m[r] > -INFINITY ? w->m[r] : m + 3;
             const double alpha = m > -INFINITY ? exp2(w->m[r] - m) : 1;
             w->m[r] = m;

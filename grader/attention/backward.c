@@ -47,9 +47,10 @@ static struct loop loop_of(const struct problem* p, const struct backward* w, in
     return l;
 }
 
-static bool is_hidden(const struct problem* p, const struct backward* w, int64_t i, int64_t j) {
-    bool above = j > i + w->shift;
-    switch (w->flaw.mask) {
+static bool is_hidden(const struct problem* p, const struct backward* w, int64_t h, int64_t i,
+                      int64_t j) {
+    const bool above = j > i + w->shift, right = w->flaw.first_head_masked && h % p->group == 0;
+    switch (right ? AS_WANTED : w->flaw.mask) {
     case AS_WANTED:
         return p->causal && above;
     case MASK:
@@ -77,9 +78,8 @@ static int times_in_loop(const struct problem* p, const struct backward* w, int6
     if (!is_active(w->blocks, b, h, i, j)) return 0;
     struct loop l = loop_of(p, w, j);
     if (f->last == TAIL_TWICE && i >= p->N_q / w->tile * w->tile && i < l.full_start)
-        return is_hidden(p, w, i, j) ? 1 : 2;
-    if (is_hidden(p, w, i, j)) return 0;
-    if (f->late_start && i < l.start) return 0;
+        return is_hidden(p, w, h, i, j) ? 1 : 2;
+    if (is_hidden(p, w, h, i, j) || (f->late_start && i < l.start)) return 0;
     bool at_start = i >= l.start && i < l.start + w->tile && i < l.full_start;
     bool at_full_start = i >= l.full_start && i < l.full_start + w->tile;
     if (f->part_lacks_first) {

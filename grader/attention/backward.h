@@ -67,6 +67,7 @@ struct backward_flaw {
         MASK_NOT_IN_LAST,  // MASK, but not in the last tile of queries that the diagonal crosses
         MASK_NOTHING
     } mask;
+    bool first_head_masked;                        // as wanted in the first head of a group
     int64_t queries, keys;                         // if not 0: how many there are at most
     bool short_keys_lost;                          // keys in a tile that is not full do not count
     enum count { ONCE, SKIPPED, TWICE } at_start;  // the first tile that sees a key of the tile

@@ -106,9 +106,10 @@ void backward_case_cancel_keys(struct problem p, double common, double apart);
 void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shift, double common,
                           double apart);
 
-// All heads of p read the same inputs: they must give the same bits. The terms of a query's dQ
-// cancel, so that the order of the sum shows; it should see keys of several tiles. Then a case of
-// one group of heads, whose atomic operations are counted. One batch.
+// First a case of one group of heads, whose atomic operations are counted, and in which what blocks
+// add has an order. Then all heads of p read the same inputs: they must give the same bits. The
+// terms of a query's dQ cancel, so that the order of the sum shows; it should see keys of at least
+// three tiles: two addends have none. One batch.
 void backward_case_repeatable(struct problem p);
 
 // The same of dK and dV alone, whose terms of the first `tile` queries and of the next ones cancel:

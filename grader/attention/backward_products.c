@@ -213,15 +213,19 @@ static bool flawed_at_diagonal(const struct suspect* s, const struct hypothesis*
     w.flaw = ((const struct backward_flaw*)h->like)[variant / 16];
     w.tile = 16 << variant / 4 % 4;
     w.keys_tile = 16 << variant % 4;
+    if (w.flaw.first_head_masked && p->group < 2) return false;
     return p->causal && backward_guess(s, &w, guess);
 }
 
 static const struct backward_flaw unmasked_tiles[] = {{.mask = MASK_TILES},
                                                       {.mask = MASK_NOT_IN_LAST}};
+// A walk over the heads of a group asks for the mask in the first one alone.
+static const struct backward_flaw later_heads[] = {{.mask = MASK_TILES, .first_head_masked = true}};
 static const struct backward_flaw lost_tiles[] = {{.at_start = SKIPPED}, {.late_start = true}};
 
 static const struct hypothesis in_diagonal[] = {
     {CAUSE_diagonal_unmasked, flawed_at_diagonal, 32, unmasked_tiles},
+    {CAUSE_diagonal_unmasked, flawed_at_diagonal, 16, later_heads},
     {CAUSE_tile_skipped, flawed_at_diagonal, 32, lost_tiles},
     {0}};
 

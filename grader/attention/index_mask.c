@@ -124,16 +124,20 @@ static bool is_seen(struct keys seen, int64_t j) {
     return (j >= seen.start && j < seen.sinks) || (j >= seen.from && j < seen.to);
 }
 
-// The queries that see key j, if query i stands at position i + shift.
-static struct range queries_at(const struct problem* p, int64_t b, int64_t j, int64_t shift) {
+// The queries that see key j of this document, if query i stands at position i + shift.
+static struct range queries_in(const struct problem* p, struct range document, int64_t j,
+                               int64_t shift) {
     const struct index_mask* m = &p->index;
-    const struct range document = document_of(p, b, j);
     int64_t from = document.from, to = document.to;
     if (m->causal || m->window) from = most(from, m->causal ? j : j - m->window);
     if (j < document.from + m->prefix) from = document.from;
     if (m->window && j >= document.from + m->sinks) to = least(to, j + m->window + !m->causal);
     from = least(most(from - shift, 0), p->N_q);
     return (struct range){from, least(most(to - shift, from), p->N_q)};
+}
+
+static struct range queries_at(const struct problem* p, int64_t b, int64_t j, int64_t shift) {
+    return queries_in(p, document_of(p, b, j), j, shift);
 }
 
 static struct range queries_of(const struct problem* p, int64_t b, int64_t j) {
@@ -219,13 +223,23 @@ static int times_by_queries(const struct problem* p, int64_t b, int64_t i, int64
     return is_whole || yes ? times : 0;
 }
 
+// The queries that see key j, of the tile in which the last document ends, if it belongs to that.
+static struct range queries_behind(const struct problem* p, int64_t b, int64_t j) {
+    const struct index_mask* m = &p->index;
+    const int64_t end = (int64_t)m->cu_seqlens->value[(b + 1) * (m->documents + 1) - 1];
+    if (j < end || j >= CEIL_DIV(end, m->tile_k) * m->tile_k) return queries_of(p, b, j);
+    return queries_in(p, document_of(p, b, end - 1), j, p->N_k - p->N_q);
+}
+
 // A tile of keys walks over tiles of queries.
 static int times_by_keys(const struct problem* p, int64_t b, int64_t i, int64_t j) {
     const enum index_flaw flaw = p->index.flaw;
     const int64_t T_q = p->index.tile_q, T_k = p->index.tile_k;
     int64_t first_key = j / T_k * T_k, last_key = least(first_key + T_k, p->N_k) - 1;
     bool seen = is_seen(keys_of(p, b, flaw == QUERY_IN_TILE ? i % T_q : i), j);
-    struct range seen_by = queries_of(p, b, j % T_k);
+    const bool is_behind = flaw == KEYS_BEHIND_DOCUMENTS;
+    struct range seen_by = is_behind ? queries_behind(p, b, j) : queries_of(p, b, j % T_k);
+    if (is_behind) return i >= seen_by.from && i < seen_by.to;
     if (flaw == KEY_IN_BLOCK) seen = i >= seen_by.from && i < seen_by.to;
     if (flaw == RANGE_OF_QUERIES_REVERSED) seen = false;
     if (flaw == RANGE_OF_QUERIES_INVERTED) seen = !seen;

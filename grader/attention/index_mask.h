@@ -91,6 +91,7 @@ enum index_flaw {
     RANGE_OF_QUERIES_REVERSED,
     RANGE_OF_QUERIES_INVERTED,
     KEYS_UNMASKED,
+    KEYS_BEHIND_DOCUMENTS,  // what is behind the last document, in its last tile, belongs to it
     UNCAPPED,
     CAPPED_BEFORE_SCALE,
     CAPPED_AFTER_MASK,  // a hidden key of a tile that is visited has the score -softcap

@@ -94,6 +94,7 @@ static const struct {
     {KEY_IN_BLOCK, CAUSE_place_in_tile},
     {RANGE_OF_QUERIES_REVERSED, CAUSE_seen_hidden},
     {RANGE_OF_QUERIES_INVERTED, CAUSE_seen_hidden},
+    {KEYS_BEHIND_DOCUMENTS, CAUSE_document},
     {LAST_TILE_LOST, CAUSE_tile_skipped},
     {FIRST_TILE_LOST, CAUSE_tile_skipped},
     {LAST_TILE_OF_QUERIES_LOST, CAUSE_tile_skipped},
@@ -120,6 +121,7 @@ static bool is_possible(const struct problem* p, enum index_flaw flaw) {
     if (flaw >= PREFIX_IGNORED && flaw <= PREFIX_KEPT && !m->prefix) return false;
     if (flaw == PREFIX_KEPT && !m->window) return false;
     if (flaw >= DOCUMENTS_IGNORED && flaw <= DOCUMENTS_FEW && !m->documents) return false;
+    if (flaw == KEYS_BEHIND_DOCUMENTS && !m->documents) return false;
     if (flaw >= UNCAPPED && m->softcap == 0) return false;
     const bool is_shifted = p->N_q != p->N_k;
     if ((flaw == WALK_TOP_LEFT || flaw == WALK_OF_KEYS_TOP_LEFT) && !is_shifted) return false;

@@ -2,6 +2,7 @@
 // launcher keeps.
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/dtype.h"
 #include "check/state.h"
@@ -40,8 +41,8 @@ static bool is_right(const struct arena* a, int i, const struct tensor* t, doubl
     return true;
 }
 
-bool trial_fails_alone(struct check* c, int round, const struct tensor* t, double tolerance) {
-    struct check* one = case_of_call(c, round);
+// The tensor of c is looked at, or none. Frees `one`.
+static bool fails(struct check* c, struct check* one, const struct tensor* t, double tolerance) {
     struct arena left;
     struct wall_result r = trial_run(one, &left);
     bool right = r.end == WALL_EXITED && r.code == 0 && trial_seal(c, &left);
@@ -55,6 +56,20 @@ bool trial_fails_alone(struct check* c, int round, const struct tensor* t, doubl
     free(one);
     arena_free(&left);
     return !right;
+}
+
+bool trial_fails_alone(struct check* c, int round, const struct tensor* t, double tolerance) {
+    return fails(c, case_of_call(c, round), t, tolerance);
+}
+
+bool check_is_right_with_ones(struct check* c, const struct tensor* t, double tolerance,
+                              const char* const* flag) {
+    struct check* one = case_of_call(c, c->round);
+    for (; *flag; flag++)
+        for (int i = 0; i < one->scalar_count; i++)
+            if (strcmp(one->scalar[i].name, *flag) == 0 && one->scalar[i].integer[0] != 0)
+                one->scalar[i].integer[0] = 1;
+    return !fails(c, one, t, tolerance);
 }
 
 bool check_has_numbers(struct check* c, const struct tensor* t) {

@@ -76,6 +76,9 @@
     CAUSE(whole_numbers, "numbers become whole on their way: an int stands where a float belongs") \
     CAUSE(constant_ratio, "every element is wrong by the same factor")                             \
     CAUSE(not_moved, "an element is computed with on its way: -0 + 0 is 0")                        \
+    CAUSE(flag_value,                                                                              \
+          "a flag counts if it is any number but 0: not 1 alone, and it is no number to count "    \
+          "with")                                                                                  \
     CAUSE(nan_leak,                                                                                \
           "a NaN or infinity reaches elements that do not depend on it (0 * NaN is NaN)")          \
     CAUSE(nan_lost,                                                                                \
@@ -245,6 +248,7 @@
           "least 2^-60, never 0, and neither infinity nor NaN counts")                             \
     CAUSE(saturation,                                                                              \
           "a number beyond 448 becomes 448 with its sign, infinity as well; NaN becomes NaN")      \
+    CAUSE(minus_zero, "-0 stays -0: what is added to it on its way, also by an fma, makes it 0")   \
     CAUSE(nearest_of_eight,                                                                        \
           "a number of eight bits is the nearest one, of two as near the even one; below 2^-6 "    \
           "as well, down to 2^-9")                                                                 \

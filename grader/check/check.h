@@ -146,8 +146,14 @@ void check_mix_blocks(struct check* c);
 // are now. Is every element of t then written, and a number?
 bool check_has_numbers(struct check* c, const struct tensor* t);
 
+// Likewise, with 1 for each int of these names, a list that NULL ends, that is not 0: is every
+// element of t right then?
+bool check_is_right_with_ones(struct check* c, const struct tensor* t, double tolerance,
+                              const char* const* flag);
+
 // On the CPU device as many blocks of the case run at a time as can, also on few processors: what
-// depends on who comes first comes out in more ways.
+// depends on who comes first comes out in more ways. In the instrumented build it is a mistake if
+// blocks add floats to one place, and nothing says who comes first.
 void check_crowd_blocks(struct check* c);
 
 // Scratch memory for the launcher, poisoned before every round; bytes >= 0.

@@ -41,6 +41,7 @@ enum cause contract_cause(const char* kind) {
     if (strcmp(kind, "read_only") == 0) return CAUSE_input_changed;
     if (strcmp(kind, FINDING_COPIED) == 0) return CAUSE_uninitialised;
     if (strcmp(kind, FINDING_STORED) == 0) return CAUSE_out_of_bounds;
+    if (strcmp(kind, FINDING_ORDER) == 0) return CAUSE_not_repeatable;
     enum cause cause = cause_from_id(kind);
     return cause ? cause : CAUSE_cuda_error;
 }
@@ -391,9 +392,11 @@ void contract_round(struct check* c, int round, const char* output) {
 }
 
 // A finding costs the points of the item on safety. If that item has passed, the finding costs the
-// points of this item instead: the kernel behaves differently for these sizes.
+// points of this item instead: the kernel behaves differently for these sizes. An order of sums is
+// looked for where the item is about it.
 void contract_findings(struct check* c) {
-    c->record->asked_safe |= c->answer.findings > 0 && c->watch != WATCH_CHECK;
-    if (c->answer.findings > 0 && (c->watch == WATCH_CHECK || c->session->safe) && !c->crashed)
-        fail_finding(c);
+    const bool is_order = strcmp(c->answer.finding_kind, FINDING_ORDER) == 0;
+    if (c->answer.findings == 0 || c->crashed) return;
+    c->record->asked_safe |= c->watch != WATCH_CHECK && !is_order;
+    if (c->watch == WATCH_CHECK || c->session->safe || is_order) fail_finding(c);
 }

@@ -215,19 +215,38 @@ static int64_t line_in(const struct picture* p, int64_t at, int64_t lines, int64
     return -1;
 }
 
+// Does that line also hold what is wanted in another one than `line`, which is another? Then the
+// tolerance is too wide to tell.
+static bool fits_others(const struct picture* p, int64_t at, int64_t line, int64_t lines,
+                        int64_t apart, int64_t across, int64_t step) {
+    for (int64_t n = 0; n < lines; n++) {
+        int64_t k = 0, same = 0;
+        while (k < across && holds(p, at * apart + k * step, p->t, n * apart + k * step)) k++;
+        while (same < k &&
+               p->t->want[n * apart + same * step] == p->t->want[line * apart + same * step])
+            same++;
+        if (k == across && same < across) return true;
+    }
+    return false;
+}
+
 // Every line is one of those that are wanted, and several are not where they belong. Lines of a few
-// elements may be alike by chance.
+// elements may be alike by chance; so are all within a wide tolerance, and then few elements of a
+// line are wrong.
 static bool lines_moved(const struct picture* p, const char* what, int64_t lines, int64_t apart,
                         int64_t across, int64_t step) {
     enum { SHORTEST = 8, MOST = 4096 };
-    int64_t moved = 0, first = 0, from = 0;
+    int64_t moved = 0, first = 0, from = 0, wrong = 0;
     if (across < SHORTEST || lines > MOST) return false;
     for (int64_t at = 0; at < lines; at++) {
         int64_t line = line_in(p, at, lines, apart, across, step);
         if (line < 0) return false;
-        if (line != at && moved++ == 0) first = at, from = line;
+        if (line == at) continue;
+        if (fits_others(p, at, line, lines, apart, across, step)) return false;
+        if (moved++ == 0) first = at, from = line;
+        for (int64_t k = 0; k < across; k++) wrong += p->wrong[at * apart + k * step];
     }
-    if (moved < 2) return false;
+    if (moved < 2 || 4 * wrong < moved * across) return false;
     record_append(p->c->record, "%s %lld of %s holds what belongs into %s %lld\n", what,
                   (long long)first, p->t->name, what, (long long)from);
     return true;

@@ -159,8 +159,10 @@ void record_append(struct result_item* record, const char* format, ...)
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found);
 
-// Words of cudev_on_finding(): uninitialised, read by a copy to the host; a store out of bounds.
+// Words of cudev_on_finding(): uninitialised, read by a copy to the host; a store out of bounds;
+// blocks add floats, and nothing says who comes first.
 #define FINDING_COPIED "uninitialised_copy"
+#define FINDING_ORDER "order_of_sum"
 #define FINDING_STORED "out_of_bounds_store"
 
 // What the instrumented build found: the cause that the first finding names, and the text of the

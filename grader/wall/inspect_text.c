@@ -144,17 +144,18 @@ static const char* const builtins[] = {
     "__builtin_va_end",   "__builtin_va_arg",    "__builtin_expect",   "__builtin_unreachable",
     "__builtin_assume",   "__builtin_FILE",      "__builtin_LINE",     NULL};
 // What the rewriter and __shared__ put into a line behind ::cudev::, and other words of theirs.
-static const char* const of_cudev[] = {"site",       "named",      "known",         "deduced",
-                                       "unset",      "next_round", "dynamic_array", "cluster",
-                                       "pointed_at", "bounded",    "whole",         NULL};
+static const char* const of_cudev[] = {
+    "site",    "named",      "known",   "deduced", "unset",     "next_round", "dynamic_array",
+    "cluster", "pointed_at", "bounded", "whole",   "laid_over", NULL};
 static const char* const of_arrays[] = {"element", "extent", NULL};
 // Mathematics whose name is a macro (cpu/include/cudev/math.h): cudev::rsqrtf(x).
 static const char* const of_mathematics[] = {"frexp",  "modf",      "remquo", "sincos", "sincospi",
                                              "rsqrt",  "rsqrtf",    "sinpi",  "sinpif", "cospi",
                                              "cospif", "fast_powf", NULL};
 static const char* const rewritten[] = {
-    "cudev_arguments", "cudev_type", "cudev_shared_array", "cudev_shared", "cudev_dynamic_shared",
-    "cudev_not_here",  NULL};
+    "cudev_arguments", "cudev_type",           "cudev_shared_array",
+    "cudev_shared",    "cudev_dynamic_shared", "cudev_not_here",
+    "cudev_member",    "cudev_members",        NULL};
 // Words in front of an expression. Behind another word, ::cudev:: would belong to a declaration.
 static const char* const before_expression[] = {"const", "else", "return", "do", NULL};
 // Where the rewriter puts variables of the device (cpu/include/cudev/language.h).

@@ -40,6 +40,7 @@ static void begin_block(struct worker* w, struct shared_memory* m) {
     m->generation++;
     m->declared_count = 0;
     m->static_bytes = 0;
+    m->members = NULL;
     m->used = (w->launch->site.shared_bytes + 15) & ~(size_t)15;
     memset(m->window, FRESH_BYTE, m->used);
     if (w->watch) cudev_watcher->shared_array(w, m->window, w->launch->site.shared_bytes);
@@ -174,9 +175,44 @@ void* cudev_dynamic_shared(const struct cudev_shared_array* array) {
     return m->window;
 }
 
+static const struct cudev_member several;  // structures: nobody knows which one is meant
+
+void cudev_laid_over(const void* memory, const struct cudev_member* members) {
+    struct worker* w = cudev_in_kernel("extern __shared__");
+    struct shared_memory* m = &w->shared[cudev_rank_of(w, cudev_current(w))];
+    if (memory != m->window) return;
+    m->members = m->members && m->members != members ? &several : members;
+}
+
+const struct cudev_member* cudev_member_at(const struct worker* w, const void* p) {
+    const struct shared_memory* m = cudev_shared_around(w, p);
+    const size_t at = (size_t)((const char*)p - m->window);
+    if (at >= w->launch->site.shared_bytes) return NULL;
+    for (const struct cudev_member* member = m->members; member && member->name; member++)
+        if (at - member->begin < member->bytes) return member;
+    return NULL;
+}
+
+// "full[1]", "memory + 24 bytes": the rest of a name, behind which a byte lies.
+static void add_place(char* text, size_t size, const unsigned* extent, size_t bytes, size_t in) {
+    size_t n = strlen(text), inner = bytes;
+    for (int d = 0; d < 4 && extent[d] && n < size; d++) {
+        inner /= extent[d];
+        n += (size_t)snprintf(text + n, size - n, "[%zu]", in / inner);
+        in %= inner;
+    }
+    if (in && n < size) snprintf(text + n, size - n, " + %zu bytes", in);
+}
+
 void cudev_shared_name(const struct worker* w, const void* p, char* text, size_t size) {
     const struct shared_memory* m = cudev_shared_around(w, p);
     const size_t dynamic = w->launch->site.shared_bytes, at = (size_t)((const char*)p - m->window);
+    const struct cudev_member* member = cudev_member_at(w, p);
+    if (member) {
+        snprintf(text, size, "%s", member->name);
+        add_place(text, size, member->extent, member->bytes, at - member->begin);
+        return;
+    }
     if (at < dynamic) {
         snprintf(text, size, "%s + %zu bytes", m->dynamic ? m->dynamic->name : "shared memory", at);
         return;
@@ -185,13 +221,8 @@ void cudev_shared_name(const struct worker* w, const void* p, char* text, size_t
         const struct cudev_shared_array* a = m->declared[i];
         size_t in = (size_t)((const char*)p - (char*)m->place[cudev_shared_id(a)].data);
         if (in >= a->bytes) continue;
-        size_t n = (size_t)snprintf(text, size, "%s", a->name), inner = a->bytes;
-        for (int d = 0; d < 4 && a->extent[d] && n < size; d++) {
-            inner /= a->extent[d];
-            n += (size_t)snprintf(text + n, size - n, "[%zu]", in / inner);
-            in %= inner;
-        }
-        if (in && n < size) snprintf(text + n, size - n, " + %zu bytes", in);
+        snprintf(text, size, "%s", a->name);
+        add_place(text, size, a->extent, a->bytes, in);
         return;
     }
     snprintf(text, size, "byte %zu of shared memory", at);

@@ -10,6 +10,7 @@ struct shared_memory {
     size_t used;          // bytes of it
     size_t static_bytes;  // of __shared__ arrays, without dynamic memory and guards
     const struct cudev_shared_array* dynamic;  // how the kernel declares it; NULL: not known
+    const struct cudev_member* members;  // of the structure that lies over it; NULL: not known
     // the arrays of this block in the order of first use
     unsigned declared_count;
     const struct cudev_shared_array* declared[MAX_SHARED_ARRAYS];
@@ -34,6 +35,8 @@ static inline struct shared_memory* cudev_shared_around(const struct worker* w, 
     size_t at = (size_t)((const char*)p - w->shared->window);
     return &w->shared[at < SHARED_WINDOW ? at / cudev_window_of_block(w) : 0];
 }
+// The member at p of the structure that lies over dynamic shared memory; NULL: not known.
+const struct cudev_member* cudev_member_at(const struct worker* w, const void* p);
 // What lies at p, in the shared memory of this block: "full[1]".
 void cudev_shared_name(const struct worker* w, const void* p, char* text, size_t size);
 

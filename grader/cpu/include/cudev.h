@@ -145,11 +145,12 @@ void cudev_leave_open(void);
 // 64th) and at most 16, and 48 from number 65536 on. CUDEV_FEW_OF_MANY: the same, but all of a
 // launch of fewer than 8. CUDEV_LAST_BLOCK: the last one alone. CUDEV_MIXED_BLOCKS: all, in an
 // order of its own. CUDEV_CROWDED_BLOCKS: all; and where a wait has said that a TMA store had been
-// read, it is written up to half a millisecond later than it could. bytes, if it is not 0: an
-// allocation of 16 MB or more takes room only where something is written, so it may have a hundred
-// gigabytes; fresh it holds zeros, and what lies up to 16 GB before it can be used. Of a copy or a
-// fill of so much only the first and the last megabyte are made. This one is for programs that are
-// not watched.
+// read, it is written up to half a millisecond later than it could. Watched, blocks run one after
+// the other: there it is a finding if two of them add a float to the same place, and nothing says
+// who comes first. bytes, if it is not 0: an allocation of 16 MB or more takes room only where
+// something is written, so it may have a hundred gigabytes; fresh it holds zeros, and what lies up
+// to 16 GB before it can be used. Of a copy or a fill of so much only the first and the last
+// megabyte are made. This one is for programs that are not watched.
 enum {
     CUDEV_ALL_BLOCKS,
     CUDEV_FEW_BLOCKS,

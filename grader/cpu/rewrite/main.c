@@ -5,7 +5,8 @@
 //   kernel<<<grid, block, bytes, stream>>>(arguments)     see include/cudev/launch.h
 //   __shared__ float tile[16][16], *p;                    see include/cudev/language.h
 //   extern __shared__ float buffer[];
-// One more is told apart: *(float4*)p = {a, b, c, d} is one store (stores.c).
+// One more is told apart: *(float4*)p = {a, b, c, d} is one store (stores.c); and the members of a
+// structure over dynamic shared memory are listed for reports (members.c).
 // Inline PTX and calls of a kernel without <<< >>> become clear compiler errors. Line numbers stay
 // the same and #line gives the shown name, so every message of the compiler, every breakpoint and
 // every report points at the original. #include and other directives are left alone; #define bodies
@@ -131,6 +132,7 @@ static void rewrite_all(void) {
             check_cluster(i);
             if (!conditions) check_retired(i);
             if (!conditions && !in_define) check_call(i);
+            if (!conditions && !in_define && on_device(i)) rewrite_overlay(i);
         }
         if (!in_define && parentheses == 0 && (is_one_of(i, "; { }"))) unset_locals(i);
     }

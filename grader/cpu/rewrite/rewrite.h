@@ -137,6 +137,11 @@ void check_plain_call(size_t i);
 // Returns its last token.
 size_t rewrite_shared(size_t shared, bool file_scope);
 
+// ---- members.c: structures over dynamic shared memory ----
+
+void note_dynamic(size_t name);     // dynamic shared memory has this name in a function
+void rewrite_overlay(size_t word);  // lists the members if the word is that, cast to a structure
+
 // ---- locals.c: local variables that have no value ----
 
 // Gives a conspicuous value to the variables that are declared without a value behind `end`, which

@@ -85,6 +85,7 @@ static void add_dynamic(struct text* out, struct text* type, size_t name, size_t
         add_tokens(out, name, name + 1);
         return;
     }
+    note_dynamic(name);
     add(out, "auto* const ");
     add_bytes(out, tokens[name].text, tokens[name].length);
     add(out, " = [] { typedef ");

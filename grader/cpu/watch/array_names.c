@@ -189,6 +189,24 @@ static void name_shared(struct array_name* n, const struct worker* w, uint64_t o
     n->id = 1 + cudev_shared_id(a);
 }
 
+void cudev_name_member(struct array_name* n, const struct worker* w, uint64_t offset) {
+    const struct cudev_member* m = w ? cudev_member_at(w, ARENA_BASE + offset) : NULL;
+    if (!n->dynamic || !m) return;
+    char over[sizeof n->name];
+    snprintf(over, sizeof over, "%s", n->name);
+    snprintf(n->name, sizeof n->name, "%s", m->name);
+    snprintf(n->element, sizeof n->element, "%s", m->name);
+    if (m->extent[0])
+        add_index(n->element, sizeof n->element, m->extent, m->element,
+                  (long long)(offset - n->begin - m->begin));
+    snprintf(n->origin, sizeof n->origin, "%s: ", m->name);
+    add_extent(n->origin, sizeof n->origin, m->extent, m->bytes / m->element, m->element);
+    const size_t used = strlen(n->origin);
+    snprintf(n->origin + used, sizeof n->origin - used,
+             ", of a structure over %.40s, dynamic shared memory, from byte %zu of %zu on", over,
+             m->begin, w->launch->site.shared_bytes);
+}
+
 // ---- global memory -----------------------------------------------------------------------------
 
 static void name_allocation(struct array_name* n, const struct allocation* a, const char* p,

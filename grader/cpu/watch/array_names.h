@@ -16,6 +16,8 @@ struct array_name {
 // Names the array at `offset`, to which `bytes` bytes are accessed. w: the worker whose shared
 // memory it may be in; NULL: host code asks.
 void cudev_name_array(struct array_name* n, const struct worker* w, uint64_t offset, size_t bytes);
+// Names the member there of a structure that lies over dynamic shared memory, if that is known.
+void cudev_name_member(struct array_name* n, const struct worker* w, uint64_t offset);
 // Remembers a pointer argument of the next launch: see struct cudev_watcher.
 void cudev_names_argument(const struct cudev_launch_site* site, int index, const void* p,
                           size_t bytes);

@@ -171,6 +171,7 @@ static void check_global(struct worker* w, const struct bulk_copy* c, char* shar
     const enum cudev_access access = is_load(c)     ? CUDEV_READ
                                      : c->want.adds ? CUDEV_ATOMIC
                                                     : CUDEV_WRITE;
+    if (access == CUDEV_ATOMIC) sites()->adds[site_at(c->pc)] = true;
     for (const char* p = global + skip; bytes;) {
         unsigned piece = (uintptr_t)p % 4 == 0 && bytes >= 4 ? bytes / 4 * 4 : 2;
         if (access == CUDEV_ATOMIC) piece = 4;

@@ -7,6 +7,7 @@
 #include "cpu/include/cudev/watching.h"
 #include "cpu/watch/access.h"
 #include "cpu/watch/bounds.h"
+#include "cpu/watch/sites.h"
 
 #define CALLER __builtin_return_address(0)
 // declared and defined: only the compiler knows these names
@@ -184,6 +185,11 @@ void cudev_announce(enum cudev_access access, const volatile void* p, size_t byt
         cudev_access(p, bytes, access, CALLER);
     else
         cudev_access_range(p, bytes, access, CALLER);
+}
+
+void cudev_announce_sum(const volatile void* p, size_t bytes) {
+    sites()->adds[site_at(CALLER)] = true;
+    cudev_access(p, bytes, CUDEV_ATOMIC, CALLER);
 }
 
 void cudev_load_announced(void* old, const volatile void* p, size_t bytes) {

@@ -33,6 +33,7 @@ struct release {
     uint64_t block;
     uint64_t device_fence, block_fence;  // the thread's accesses up to then
     uint64_t device_barrier;             // accesses of all threads of the block up to then
+    uint64_t device_warp;                // ... of the thread's warp
     uint32_t thread;
     uint32_t variable, number;               // its place among the releases of the address
     uint32_t next_of_block, next_including;  // lists; 0 ends
@@ -243,6 +244,7 @@ static void release(struct watch* watch, uint32_t variable, unsigned thread) {
         .device_fence = own ? watch->fences.device[thread] : 0,
         .block_fence = in_block ? watch->fences.block[thread] : 0,
         .device_barrier = own ? watch->fences.barrier[thread] : 0,
+        .device_warp = own ? watch->fences.warp[thread] : 0,
         .thread = thread,
         .variable = variable,
         .number = o->variable[variable - 1].count++,
@@ -288,6 +290,7 @@ void cudev_fence(int device) {
     if (!device) return;
     watch->fences.device[w->current] = watch->fences.last = watch->now;
     watch->fences.barrier[w->current] = watch->shared_floor;
+    watch->fences.warp[w->current] = watch->order.warp_floor[w->current / WARP_SIZE];
     for (unsigned t = 0; watch->order.by_rows && t < w->launch->threads; t++)
         watch->fences.known[w->current][t] =
             t == w->current
@@ -303,6 +306,7 @@ static bool covers(struct watch* watch, const struct release* r, uint64_t offset
     uint64_t fence = same_block ? r->block_fence : r->device_fence;
     if (thread == r->thread && earlier < fence) return true;
     if (earlier < r->device_barrier) return true;
+    if (thread / WARP_SIZE == r->thread / WARP_SIZE && earlier < r->device_warp) return true;
     if (thread == r->thread && earlier & SLOT_ATOMIC &&
         order()->variable[r->variable - 1].offset == offset + 1)
         return true;  // the release itself

@@ -19,9 +19,10 @@ enum found {
     FOUND_HOST_POINTER,  // a kernel follows a pointer into host memory
     FOUND_HOST_ACCESS,   // host code touches memory of the device
     FOUND_FREED,
-    FOUND_READ_ONLY,  // a write to what cudev_set_read_only() has named
-    FOUND_WRAPPED,    // an index has lost its upper bits; see cudev_spread()
-    FOUND_ASYNC,      // order between threads, TMA and wgmma; see async_order.h
+    FOUND_READ_ONLY,     // a write to what cudev_set_read_only() has named
+    FOUND_WRAPPED,       // an index has lost its upper bits; see cudev_spread()
+    FOUND_ASYNC,         // order between threads, TMA and wgmma; see async_order.h
+    FOUND_ORDER_OF_SUM,  // floats are added in any order; with CUDEV_CROWDED_BLOCKS
 };
 
 // Source lines are looked up when a finding is printed.

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const char* const kind_name[] = {
-    "race",        "out_of_bounds", "uninitialised", "misaligned",    "host_pointer",
-    "host_access", "freed",         "read_only",     "wrapped_index", "async_order",
+    "race",  "out_of_bounds", "uninitialised", "misaligned",  "host_pointer", "host_access",
+    "freed", "read_only",     "wrapped_index", "async_order", "order_of_sum",
 };
 
 const char* cudev_finding_kind(const struct finding* f) {
@@ -201,6 +201,10 @@ static const char* advice(const struct finding* f) {
                    "buffers meant in one of them?";
         return "is a __syncthreads() missing between the two, or within a warp a __syncwarp()? (in "
                "a loop: also before the next round)";
+    case FOUND_ORDER_OF_SUM:
+        return "who adds first is chance, and the order rounds the sum: each waits for the one "
+               "before it, and says so\n        once it has added: load_acquire() and "
+               "add_release(), or atomics with a __threadfence() on both sides";
     case FOUND_OUT_OF_BOUNDS:
         return "which index gets there? the last block and the last tile are the usual suspects";
     case FOUND_UNINITIALISED:
@@ -230,7 +234,7 @@ const char* cudev_finding_text(const struct located_finding* r, size_t* length) 
     const bool swap = other_first(r);
     used = 0;
     add("==CPU device== FINDING: %s", kind_name[f->kind]);
-    if (f->kind == FOUND_RACE) {
+    if (f->kind == FOUND_RACE || f->kind == FOUND_ORDER_OF_SUM) {
         const struct source_line* a = cudev_first_line(r);
         const struct source_line* b = cudev_second_line(r);
         add(" on %s: ", f->what);

@@ -67,6 +67,7 @@ struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_sit
 void cudev_finding_where(struct finding* f, const struct worker* w, uint64_t offset, size_t bytes) {
     struct array_name n;
     cudev_name_array(&n, w, offset, bytes);
+    cudev_name_member(&n, w, offset);
     snprintf(f->what, sizeof f->what, "%s", n.element);
     snprintf(f->origin, sizeof f->origin, "%s", n.origin);
     f->dynamic = n.dynamic;
@@ -215,11 +216,11 @@ static bool consequence(const struct located_finding* r, const struct located_fi
 
 // Findings of a lower rank are printed first. An index that leaves its array often ends at an
 // element of another thread, and the result is a race. And += without an atomic is a read and a
-// write, not just two writes.
+// write, not just two writes. Sums that race have no order either.
 enum { LAST_RANK = 2 };
 static int rank_of(const struct finding* f) {
     return f->kind == FOUND_OUT_OF_BOUNDS || f->kind == FOUND_WRAPPED || f->copy_site ? 0
-           : cudev_race_of_writes(f)                                                  ? LAST_RANK
+           : cudev_race_of_writes(f) || f->kind == FOUND_ORDER_OF_SUM                 ? LAST_RANK
                                                                                       : 1;
 }
 

@@ -9,6 +9,7 @@
 #include "cpu/watch/beyond.h"
 #include "cpu/watch/finding.h"
 #include "cpu/watch/overlap.h"
+#include "cpu/watch/sites.h"
 
 static bool ordered(struct watch* watch, uint64_t offset, uint64_t earlier, uint64_t me,
                     bool write) {
@@ -32,6 +33,14 @@ static bool both_atomic(struct watch* watch, uint64_t offset, uint64_t a, uint64
     return !(a & b & SLOT_VOLATILE && offset >= WINDOW_OFFSET && one_warp);
 }
 
+// Two blocks add floats to one place. That is no race, but their order counts where the host has
+// said so.
+static bool blocks_add(struct watch* watch, uint64_t earlier, uint64_t me) {
+    return watch->worker->launch->crowded && earlier < watch->block_floor &&
+           earlier & me & SLOT_ATOMIC && sites()->adds[slot_site(earlier)] &&
+           sites()->adds[slot_site(me)];
+}
+
 static enum cudev_access kind(uint64_t slot, bool writes) {
     if (slot & SLOT_ATOMIC && !(slot & SLOT_VOLATILE))
         return writes ? CUDEV_ATOMIC : CUDEV_ATOMIC_READ;
@@ -39,8 +48,8 @@ static enum cudev_access kind(uint64_t slot, bool writes) {
 }
 
 // Returns the finding, for the caller to add to it; NULL: it is known, or one of another kind.
-static struct finding* report(struct watch* watch, uint64_t offset, uint64_t earlier,
-                              bool earlier_writes, uint64_t me, bool writes) {
+static struct finding* report(struct watch* watch, enum found found, uint64_t offset,
+                              uint64_t earlier, bool earlier_writes, uint64_t me, bool writes) {
     if (earlier < watch->launch_floor) {
         cudev_overlap_found(watch, offset, earlier, earlier_writes, me, writes);
         return NULL;
@@ -49,7 +58,7 @@ static struct finding* report(struct watch* watch, uint64_t offset, uint64_t ear
         cudev_async_race(watch, offset, earlier, earlier_writes, me, writes);
         return NULL;
     }
-    struct finding* f = cudev_finding(FOUND_RACE, slot_site(me), slot_site(earlier),
+    struct finding* f = cudev_finding(found, slot_site(me), slot_site(earlier),
                                       watch->worker->block, slot_thread(me));
     if (!f) return NULL;
     cudev_finding_where(f, watch->worker, offset, 1u << 2);
@@ -100,9 +109,11 @@ void cudev_race_access(struct watch* watch, uint64_t offset, uint64_t me, bool w
     for (int i = 0; i < (write ? 4 : 2); i++) {
         uint64_t earlier = slot[i];
         if (earlier < floor || !(slot_mask(earlier) & slot_mask(me))) continue;
-        if (both_atomic(watch, offset, earlier, me) || ordered(watch, offset, earlier, me, write))
+        const bool adds = blocks_add(watch, earlier, me);
+        if ((!adds && both_atomic(watch, offset, earlier, me)) ||
+            ordered(watch, offset, earlier, me, write))
             continue;
-        report(watch, offset, earlier, i < 2, me, write);
+        report(watch, adds ? FOUND_ORDER_OF_SUM : FOUND_RACE, offset, earlier, i < 2, me, write);
     }
     if (write)
         record_write(slot, floor, me);
@@ -112,7 +123,8 @@ void cudev_race_access(struct watch* watch, uint64_t offset, uint64_t me, bool w
 
 void cudev_race_overwritten(struct watch* watch, uint64_t offset, uint64_t me, bool left) {
     const uint64_t* slot = RACE_SHADOW[offset >> 2];
-    struct finding* f =
-        slot[0] < watch->block_floor ? NULL : report(watch, offset, slot[0], true, me, true);
+    struct finding* f = slot[0] < watch->block_floor
+                            ? NULL
+                            : report(watch, FOUND_RACE, offset, slot[0], true, me, true);
     if (f) f->left = left;
 }

@@ -3,12 +3,14 @@
 #ifndef CUDEV_SITES_H
 #define CUDEV_SITES_H
 
+#include <stdbool.h>
 #include "cpu/device/lines.h"
 #include "cpu/watch/shadow.h"
 
 struct sites {
     uint32_t count;
     const void* pc[MAX_SITES];  // where the call that announces the access returns to
+    bool adds[MAX_SITES];       // it adds a float: in another order the sum is another
 };
 
 static inline struct sites* sites(void) {

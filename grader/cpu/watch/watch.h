@@ -121,6 +121,7 @@ struct fences {
     uint64_t last;                  // of any thread, device-wide
     bool before_barrier;            // some thread did, before the last __syncthreads()
     uint64_t barrier[MAX_THREADS];  // the __syncthreads() before the thread's last device fence
+    uint64_t warp[MAX_THREADS];     // the __syncwarp() before it
     // What the thread knew then of others by named barriers: upper halves of times; by_rows alone.
     uint32_t known[MAX_THREADS][MAX_THREADS];
 };

@@ -20,6 +20,14 @@ struct cudev_shared_array {
     unsigned extent[4];  // elements per dimension, outermost first; 0 ends
 };
 
+// A member of a structure over dynamic shared memory. A list ends with one without a name.
+struct cudev_member {
+    const char* name;
+    size_t begin, bytes;  // from the structure's beginning
+    size_t element;
+    unsigned extent[4];
+};
+
 // One launch as written in the source. Sizes in threads, blocks and bytes.
 struct cudev_launch_site {
     const char* name;        // the kernel as written: "copy<float>"
@@ -110,6 +118,9 @@ void* cudev_shared(const struct cudev_shared_array* array);
 // The dynamic shared memory of the running block, aligned to 1024 bytes. `array` says how it is
 // declared (bytes and the outermost extent are 0), NULL: not known.
 void* cudev_dynamic_shared(const struct cudev_shared_array* array);
+
+// A structure with these members is laid over `memory`: over dynamic shared memory, or nothing.
+void cudev_laid_over(const void* memory, const struct cudev_member* members);
 
 // __syncthreads and its voting variants; the result of the vote can be read afterwards.
 void cudev_barrier(enum cudev_barrier_op op, int vote, const char* file, int line);

@@ -6,14 +6,18 @@
 namespace cudev {
 
 // *p = f(*p); returns the old value. T is one machine word the compiler can compare and swap as
-// the integer type Word. However often it tries, that is one access.
+// the integer type Word; the two are the same where T is no real number. However often it tries,
+// that is one access.
 template <class Word, class T, class F> inline T update(T* p, F f) {
     Word* word = (Word*)p;
     Word old, wanted;
     T value;
     bool done;
 #ifdef CUDEV_WATCHED
-    cudev_announce(CUDEV_ATOMIC, p, sizeof *p);
+    if (__is_same(Word, T))
+        cudev_announce(CUDEV_ATOMIC, p, sizeof *p);
+    else
+        cudev_announce_sum(p, sizeof *p);
     cudev_load_announced(&old, word, sizeof old);
 #else
     old = __atomic_load_n(word, __ATOMIC_RELAXED);

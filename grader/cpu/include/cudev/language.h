@@ -118,7 +118,25 @@ template <class T, size_t n> struct element<T[n]> {
                                                 ::cudev::extent<cudev_type, 2>::value}};  \
     return (cudev_type*)::cudev_dynamic_shared(&array)
 
+// A member of the structure cudev_type, which is laid over dynamic shared memory.
+#define CUDEV_MEMBER(name)                                                                \
+    {                                                                                     \
+        CUDEV_TEXT(name), __builtin_offsetof(cudev_type, name), sizeof(cudev_type::name), \
+            ::cudev::element<decltype(cudev_type::name)>::bytes, {                        \
+            ::cudev::extent<decltype(cudev_type::name), 0>::value,                        \
+                ::cudev::extent<decltype(cudev_type::name), 1>::value,                    \
+                ::cudev::extent<decltype(cudev_type::name), 2>::value,                    \
+                ::cudev::extent<decltype(cudev_type::name), 3>::value                     \
+        }                                                                                 \
+    }
+
 namespace cudev {
+
+// What the rewriter puts around the memory there.
+template <class T> __forceinline__ T* laid_over(T* memory, const cudev_member* members) {
+    cudev_laid_over(memory, members);
+    return memory;
+}
 
 // What the rewriter puts behind declarations of local variables without a value. A GPU's register
 // holds there what it held before: maybe 0, maybe not. Watched, all bits are set, which is NaN in

@@ -39,7 +39,7 @@ compile() {
 # found FILE: the findings in a program's stderr as "kind line line", sorted
 found() {
     # not the lines in names of arrays
-    sed -n -e 's/^==CPU device== FINDING: race on .*: \(.*\)/race \1/p' \
+    sed -n -e 's/^==CPU device== FINDING: \(race\|order_of_sum\) on .*: \(.*\)/\1 \2/p' \
         -e 's/^==CPU device== FINDING: async_order on [^:]*: \(.*\)/async_order \1/p' \
         -e 's/^==CPU device== FINDING: \([a-z_]*\): \(.*\)/\1 \2/p' "$1" |
         sed 's/\(\.cu:[0-9]*\) of .*/\1/' | while read -r kind rest; do
