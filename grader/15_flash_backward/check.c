@@ -118,10 +118,12 @@ static void extreme(struct check* c) {
     backward_case_level(all_keys(c, 21, 23), 120);
     backward_case_level(all_keys(c, 21, 23), -130);
     backward_case_level(all_keys(c, 21, 23), 6000);
+    backward_case_lowest(all_keys(c, 21, 1));
 }
 
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 19, 16));
+    backward_case_too_large(all_keys(c, 19, 2));
     backward_case_faint(all_keys(c, 19, 16));
     struct problem p = with_d(all_keys(c, 16 + pick_ragged(c, 49, 63), 64), 48);
     backward_case_rounded_once(p);
