@@ -169,8 +169,29 @@ static void many_blocks(struct check* c) {
                   reached, NULL);
 }
 
+// The current device is the caller's: it is another one in the second call, and still is after it.
+static void on_two_devices(struct check* c) {
+    check_case(c, "n = %d, twice, the first call on another GPU", WHOLE);
+    check_begin_on(c, NULL);
+    check_rounds(c, 2);
+    struct vectors v = declare(c, WHOLE);
+    for (int round = 0; round < 2; round++) {
+        check_round(c, round);
+        fill_uniform(c, v.a, -8.0, 8.0);
+        fill_uniform(c, v.b, -8.0, 8.0);
+        for (int64_t i = 0; i < WHOLE; i++)
+            v.c->want[i] = dtype_round(F32, v.a->value[i] + v.b->value[i]);
+    }
+    check_run(c);
+    for (int round = 0; round < 2; round++) {
+        check_round(c, round);
+        check_compare(c, v.c, budget_exact());
+    }
+}
+
 static void twice(struct check* c) {
     add_and_compare(c, whole_blocks(c), 3);
+    on_two_devices(c);
 }
 
 // Nothing to add: COURSE_OK, nothing written, and NULL is no mistake.

@@ -471,6 +471,8 @@ static void run_round(uint32_t r) {
     // A second call that is tried alone begins there, too.
     if (r == 1 || layout->rounds == 1) cudev_next_device();
 #endif
+    int device_before = 0, device_after = 0;
+    must(cudaGetDevice(&device_before), "asking for the device");
     meter_start(layout->fail_call, fail_at(r));
     close_inputs(true);
     hold(false);
@@ -479,6 +481,9 @@ static void run_round(uint32_t r) {
     close_inputs(false);
     struct meter meter = meter_stop();
     bool error_left = cudaPeekAtLastError() != cudaSuccess;
+    must(cudaGetDevice(&device_after), "asking for the device");
+    if (device_after != device_before)
+        give_up("other_device", "another device is current after the launcher than before it");
     open_tensors(true);
     must(cudaDeviceSynchronize(), "in the kernel");
 #ifdef CPU_DEVICE
