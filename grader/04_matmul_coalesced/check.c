@@ -129,8 +129,8 @@ static void far_more_blocks(struct check* c, int64_t size, int64_t blocks) {
     asked_blocks(c);
 }
 
-// C is one number, and e / N beyond 2^32 in the last block, of 128 threads or more: a row of 32 bits
-// is 0 again. What is stored a second time is right.
+// C is one number, and e / N beyond 2^32 in the last block, of 128 threads or more: a row of 32
+// bits is 0 again. What is stored a second time is right.
 static void rows_beyond_32_bits(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     struct product p = begin_grid(c, 1, 1, 1, (1 << 25) + 1);

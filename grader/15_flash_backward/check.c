@@ -7,6 +7,7 @@
 #include "attention/backward_mistakes.h"
 #include "attention/forward.h"
 #include "attention/reach.h"
+#include "cpu/cards/cards.h"
 #include "flash_backward.h"
 #include "wall/arena.h"
 
@@ -169,6 +170,7 @@ static void arguments(struct check* c) {
     problem_too_many_heads(p);
     problem_most_heads(p);
     problem_launches_fail(p);
+    backward_on_two_devices(p, CARD_STRICTEST, COURSE_OK);
 }
 
 static void safe(struct check* c) {

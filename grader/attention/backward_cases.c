@@ -265,8 +265,7 @@ void backward_case_too_large(struct problem p) {
     p.N_k = 2, p.scale = 1;
     problem_begin(&p, PACKED, ", gradients above 65504");
     backward_fill(&p);
-    for (enum which a = ARRAY_Q; a <= ARRAY_V; a++)
-        fill_integers(p.check, p.array[a].tensor, 0, 0);
+    for (enum which a = ARRAY_Q; a <= ARRAY_V; a++) fill_integers(p.check, p.array[a].tensor, 0, 0);
     fill_integers(p.check, p.array[ARRAY_dO].tensor, 0, 0);
     set_column(&p, ARRAY_dO, 0, large);
     set_column(&p, ARRAY_Q, 1, small);
