@@ -33,7 +33,6 @@ static struct tensor* on_host(struct tensor* t) {
 // The last `shown` of n elements are the case's: check_ends().
 static struct vectors declare_end(struct check* c, int64_t n, int64_t shown) {
     check_int(c, "n", n);
-    check_int(c, "same", 0);  // 1: a is passed as b, too
     struct vectors v = {.c = on_host(check_output(c, "c", F32, SHAPE(shown))),
                         .a = on_host(check_input(c, "a", F32, SHAPE(shown))),
                         .b = on_host(check_input(c, "b", F32, SHAPE(shown)))};
@@ -100,10 +99,9 @@ static void add_and_compare(struct check* c, int64_t n, int rounds) {
 static void add_to_itself(struct check* c, int64_t n) {
     check_case(c, "n = %lld, a and b are the same array", (long long)n);
     struct vectors v = declare(c, n);
-    check_vary(c, "same", 0, 1);
     check_describe(c, &v);
     fill_uniform(c, v.a, -8.0, 8.0);
-    for (int64_t i = 0; i < n; i++) v.b->value[i] = v.a->value[i];
+    check_same(c, v.b, v.a);
     check_run(c);
     for (int64_t i = 0; i < n; i++) v.c->want[i] = 2 * v.a->value[i];
     check_compare(c, v.c, budget_exact());
@@ -171,8 +169,29 @@ static void many_blocks(struct check* c) {
                   reached, NULL);
 }
 
+// The current device is the caller's: it is another one in the second call, and still is after it.
+static void on_two_devices(struct check* c) {
+    check_case(c, "n = %d, twice, the first call on another GPU", WHOLE);
+    check_begin_on(c, NULL);
+    check_rounds(c, 2);
+    struct vectors v = declare(c, WHOLE);
+    for (int round = 0; round < 2; round++) {
+        check_round(c, round);
+        fill_uniform(c, v.a, -8.0, 8.0);
+        fill_uniform(c, v.b, -8.0, 8.0);
+        for (int64_t i = 0; i < WHOLE; i++)
+            v.c->want[i] = dtype_round(F32, v.a->value[i] + v.b->value[i]);
+    }
+    check_run(c);
+    for (int round = 0; round < 2; round++) {
+        check_round(c, round);
+        check_compare(c, v.c, budget_exact());
+    }
+}
+
 static void twice(struct check* c) {
     add_and_compare(c, whole_blocks(c), 3);
+    on_two_devices(c);
 }
 
 // Nothing to add: COURSE_OK, nothing written, and NULL is no mistake.

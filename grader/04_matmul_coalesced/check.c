@@ -129,6 +129,21 @@ static void far_more_blocks(struct check* c, int64_t size, int64_t blocks) {
     asked_blocks(c);
 }
 
+// C is one number, and e / N beyond 2^32 in the last block, of 128 threads or more: a row of 32
+// bits is 0 again. What is stored a second time is right.
+static void rows_beyond_32_bits(struct check* c) {
+    check_watch(c, WATCH_PROFILE);
+    struct product p = begin_grid(c, 1, 1, 1, (1 << 25) + 1);
+    product_declare(&p);
+    product_fill(&p, 1, of_blocks.largest);
+    check_run_few_blocks(c);
+    check_run(c);
+    if (!check_was_written(p.C.t, 0)) return;  // a block that did not run has it
+    product_compare(&p);
+    check_at_most(c, CAUSE_count_wraps, "times that the element is stored",
+                  (double)check_traffic(c)->global_store_bytes / sizeof(float), 1);
+}
+
 // A thousand elements for each block, so that whole rounds of blocks of any usual size end with the
 // last element. M N is a multiple of 2^15: the last index is rounded to M N if it becomes a float.
 static struct product begin_thousands(struct check* c, int64_t M, int64_t N, int64_t K) {
@@ -150,6 +165,7 @@ static void any_blocks(struct check* c) {
     for (int i = 0; i < 6; i++) stride(c, SIZE, SIZE, SIZE, blocks[i]);
     far_more_blocks(c, 15, 1 << 25);
     far_more_blocks(c, 2, INT32_MAX);
+    rows_beyond_32_bits(c);
 }
 
 static void grid_sizes(struct check* c) {

@@ -7,6 +7,7 @@
 #include "attention/backward_mistakes.h"
 #include "attention/forward.h"
 #include "attention/reach.h"
+#include "cpu/cards/cards.h"
 #include "flash_backward.h"
 #include "wall/arena.h"
 
@@ -118,10 +119,12 @@ static void extreme(struct check* c) {
     backward_case_level(all_keys(c, 21, 23), 120);
     backward_case_level(all_keys(c, 21, 23), -130);
     backward_case_level(all_keys(c, 21, 23), 6000);
+    backward_case_lowest(all_keys(c, 21, 1));
 }
 
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 19, 16));
+    backward_case_too_large(all_keys(c, 19, 2));
     backward_case_faint(all_keys(c, 19, 16));
     struct problem p = with_d(all_keys(c, 16 + pick_ragged(c, 49, 63), 64), 48);
     backward_case_rounded_once(p);
@@ -149,7 +152,9 @@ static void own_scale(struct check* c) {
 
 static void again(struct check* c) {
     int64_t N = pick_ragged(c, 17, 31);
-    backward_case_again(causal(c, N, N), 3, NULL);
+    struct problem calls = causal(c, N, N);
+    calls.first_card = CARD_NEWER;  // the first call is on another GPU than the others
+    backward_case_again(calls, 3, NULL);
     struct problem last = with_heads(with_d(all_keys(c, N, 35), 24), 1, 2);
     backward_case_after(last, with_d(causal(c, 17, 17), 24));
 }

@@ -110,6 +110,7 @@ static void extreme(struct check* c) {
     backward_case_level(all_keys(c, 64, 71), -130);
     backward_case_level(all_keys(c, 70, 64), -130);
     backward_case_level(all_keys(c, 64, 71), 6000);
+    backward_case_lowest(all_keys(c, 64, 1));
 }
 
 static void gradients_of_any_size(struct check* c) {

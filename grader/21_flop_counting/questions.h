@@ -349,6 +349,8 @@ static const struct mistake mistakes[] = {
     {"dq_atomic_bytes", CAUSE_partial_tile, "4 * B * H * N_q * d * N_k / BLOCK_K"},
     {"dq_atomic_bytes", CAUSE_partial_tile, "4 * B * H * N_q * d * floor(N_k / BLOCK_K)"},
     {"dq_atomic_bytes", CAUSE_partial_tile, "4 * B * H * N_q * d * (floor(N_k / BLOCK_K) + 1)"},
+    {"dq_atomic_bytes", CAUSE_partial_tile,
+     "4 * B * H * ceil(N_q / BLOCK_K) * BLOCK_K * d * ceil(N_k / BLOCK_K)"},
     {"dq_atomic_bytes", CAUSE_array_missing, "8 * B * H * N_q * d * ceil(N_k / BLOCK_K)"},
     {"dq_atomic_bytes", CAUSE_size_missing, "4 * B * H * N_k * d * ceil(N_q / BLOCK_K)"},
     {"dq_atomic_bytes", CAUSE_size_missing, "4 * B * H * N_k * d * ceil(N_k / BLOCK_K)"},

@@ -540,6 +540,7 @@ static void logsumexp(struct check* c) {
     run_logsumexp(c, 3, 50257, -4, 4);
     run_logsumexp(c, check_pick(c, 5, 40), check_pick(c, 2, 300), -4, 4);
     run_logsumexp(c, 9, 1, -1, 1);
+    run_logsumexp(c, 40, 2, -1, 0);  // small sums: who adds something large, and takes it off?
     run_logsumexp(c, 9, 33, -200, -190);
     check_watch(c, WATCH_CHECK);
     run_logsumexp(c, 6, 100, -4, 4);

@@ -213,6 +213,7 @@ static void extreme(struct check* c) {
     backward_case_level(all_keys(c, 128, 128), 120);
     backward_case_level(all_keys(c, 128, 128), -130);
     backward_case_level(all_keys(c, 128, 128), 6000);
+    backward_case_lowest(all_keys(c, 128, 1));
 }
 
 static void gradients_of_any_size(struct check* c) {

@@ -1,10 +1,12 @@
 // backward_cases.c: see backward_cases.h.
 #include "attention/backward_cases.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "attention/backward.h"
+#include "attention/backward_mistakes.h"
 #include "attention/forward.h"
 #include "cpu/cards/cards.h"
 #include "wall/arena.h"
@@ -221,6 +223,59 @@ void backward_case_level(struct problem p, double level) {
         row_of(&p, ARRAY_Q, 0, 0, i)[0] = dtype_round(p.contract->dtype, level / (p.scale * k));
     for (int64_t j = 0; j < p.N_k; j++) row_of(&p, ARRAY_K, 0, 0, j)[0] = k;
     backward_run(&p);
+}
+
+void backward_case_lowest(struct problem p) {
+    const double factor = 16;
+    p.scale = 0x1p103 / (factor * factor);
+    problem_begin(&p, PACKED, ", all scores -2^103");
+    backward_fill(&p);
+    fill_integers(p.check, p.array[ARRAY_Q].tensor, 0, 0);
+    fill_integers(p.check, p.array[ARRAY_K].tensor, 0, 0);
+    fill_integers(p.check, p.array[ARRAY_V].tensor, -4, 4);
+    fill_integers(p.check, p.array[ARRAY_dO].tensor, -4, 4);
+    set_column(&p, ARRAY_Q, 0, -factor);
+    set_column(&p, ARRAY_K, 0, factor);
+    backward_forward(&p);
+    check_run(p.check);
+    if (backward_is_zero(p.array[ARRAY_dV].tensor))
+        check_fail(p.check, CAUSE_finite_lse, "dV is 0, and every query sees the key");
+    backward_judge(&p);
+}
+
+// The gradient, rounded, is 0 or infinite.
+static void judge_infinite(const struct problem* p, enum which a) {
+    const double LARGEST_FP16 = 65504;
+    struct tensor* t = p->array[a].tensor;
+    const struct backward right = backward_right(p);
+    double* gradient[GRADIENTS] = {NULL};
+    gradient[a - ARRAY_dQ] = t->want;
+    backward(p, &right, true, gradient);
+    for (int64_t e = 0; e < t->count; e++)
+        if (isinf(t->want[e]) && fabs(t->got[e]) == LARGEST_FP16)
+            check_fail(p->check, CAUSE_clamped, "an element of %s is %g, expected %g", t->name,
+                       t->got[e], t->want[e]);
+    check_compare(p->check, t, budget_exact());
+}
+
+// Q and K have no column in common, so that all weights are 1 / N_k, and N_k is 2. V and K of the
+// second key are those of the first with the other sign: O is 0.
+void backward_case_too_large(struct problem p) {
+    const double large = 0x1p15, small = 64;
+    p.N_k = 2, p.scale = 1;
+    problem_begin(&p, PACKED, ", gradients above 65504");
+    backward_fill(&p);
+    for (enum which a = ARRAY_Q; a <= ARRAY_V; a++) fill_integers(p.check, p.array[a].tensor, 0, 0);
+    fill_integers(p.check, p.array[ARRAY_dO].tensor, 0, 0);
+    set_column(&p, ARRAY_dO, 0, large);
+    set_column(&p, ARRAY_Q, 1, small);
+    for (int64_t j = 0; j < p.N_k; j++) {
+        row_of(&p, ARRAY_K, 0, 0, j)[0] = j ? -small : small;
+        row_of(&p, ARRAY_V, 0, 0, j)[0] = j ? -small : small;
+    }
+    backward_forward(&p);
+    check_run(p.check);
+    for (enum which a = ARRAY_dQ; a <= ARRAY_dV; a++) judge_infinite(&p, a);
 }
 
 void backward_case_large_dP(struct problem p) {

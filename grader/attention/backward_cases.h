@@ -89,6 +89,13 @@ void backward_case_one_key_less(struct problem p);
 // not count, not even times 0. One batch, one head.
 void backward_case_level(struct problem p, double level);
 
+// All scores are -2^103, about -1e31: a row that sees a key has any finite LSE. N_k is 1, so that
+// dV is a sum of whole numbers, and dQ and dK are 0.
+void backward_case_lowest(struct problem p);
+
+// In fp16 elements of all gradients are too large, and so infinite; the others are 0. d > 1.
+void backward_case_too_large(struct problem p);
+
 // dP is out of fp16's range.
 void backward_case_large_dP(struct problem p);
 

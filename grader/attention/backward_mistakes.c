@@ -279,9 +279,12 @@ static bool in_other_places(const struct suspect* s, const struct hypothesis* h,
                             double* guess) {
     const struct places* at = h->like;
     struct backward w = backward_right(s->problem);
-    (void)variant;
-    memcpy(w.stride, at->stride, sizeof w.stride);
-    return backward_guess(s, &w, guess);
+    double* dO = variant ? rows_of_places(at, ARRAY_dO) : NULL;  // for delta alone
+    if (dO) w.dO_of_delta = dO;
+    if (!variant) memcpy(w.stride, at->stride, sizeof w.stride);
+    const bool known = (dO || !variant) && backward_guess(s, &w, guess);
+    free(dO);
+    return known;
 }
 
 // All inputs, all gradients, or one array have other strides.
@@ -292,7 +295,7 @@ static enum cause explain_places(const struct suspect* s) {
                                     1 << ARRAY_dK, 1 << ARRAY_dV,  1 << ARRAY_LSE, 0};
     enum cause cause = CAUSE_NONE;
     for (struct places at = {.problem = s->problem, .sets = sets}; !cause && next_places(&at);) {
-        const struct hypothesis list[] = {{at.cause, in_other_places, .like = &at}, {0}};
+        const struct hypothesis list[] = {{at.cause, in_other_places, 2, &at}, {0}};
         cause = hypothesis_search(s, list);
     }
     return cause;

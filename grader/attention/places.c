@@ -1,6 +1,9 @@
 // places.c: see places.h.
 #include "attention/places.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 enum {
     FIRST_BATCH,
     FIRST_HEAD,
@@ -121,4 +124,22 @@ bool next_places(struct places* at) {
         if (misplace(at, way, at->sets[n % sets])) return true;
     }
     return false;
+}
+
+double* rows_of_places(const struct places* at, enum which a) {
+    const struct problem* p = at->problem;
+    const struct tensor* t = p->array[a].tensor;
+    if (!moves(p, a, at->stride[a])) return NULL;
+    double* rows = check_allocate(p->check, t->count, sizeof *rows);
+    memcpy(rows, t->value, (size_t)t->count * sizeof *rows);
+    bool within = true;
+    FOR_EACH_QUERY(p, b, h, i) {
+        within = within && head_fits(p, a, at->stride[a], b, h);
+        if (within)
+            memcpy(rows + place_in(p, a, b, h, i), t->value + place(at->stride[a], b, h, i),
+                   (size_t)p->d * sizeof *rows);
+    }
+    if (within) return rows;
+    free(rows);
+    return NULL;
 }

@@ -25,6 +25,10 @@ struct places {
 // array, but not those of the first batch and head.
 bool next_places(struct places* at);
 
+// The elements of `a`, an array of queries: each row in its place is the one that a kernel finds
+// with these strides. NULL if none is elsewhere, or some outside the array. To be freed.
+double* rows_of_places(const struct places* at, enum which a);
+
 // True if the rows of a batch and query head all lie within the array with these strides.
 bool head_fits(const struct problem* p, enum which a, struct strides s, int64_t b, int64_t h);
 

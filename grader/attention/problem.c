@@ -440,6 +440,13 @@ static void null_refused(struct problem p) {
     problem_refused(p, calls);
 }
 
+// Inputs may lie in the same place: a launcher that refuses it refuses too much.
+static void one_array(struct problem p) {
+    problem_begin(&p, PACKED, ", K and V are the same array");
+    check_same(p.check, p.array[ARRAY_V].tensor, p.array[ARRAY_K].tensor);
+    check_run(p.check);
+}
+
 void problem_bad_arguments(struct problem p, struct strides bad) {
     static const struct idle_call sizes[] = {
         {COURSE_BAD_ARGUMENT, {{"B", -1}}},   {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
@@ -455,6 +462,7 @@ void problem_bad_arguments(struct problem p, struct strides bad) {
     problem_refused(p, without_keys);
     problem_strides_refused(p, COURSE_BAD_ARGUMENT, bad);
     null_refused(p);
+    one_array(p);
 }
 
 void problem_must_return(struct problem p, int status, const char* what) {

@@ -72,6 +72,9 @@
     /* arithmetic */                                                                               \
     CAUSE(low_precision, "right but too inexact: a sum or an operand is kept in too few bits")     \
     CAUSE(half_range, "numbers pass through fp16, which ends at 65504 and at 6e-8")                \
+    CAUSE(clamped,                                                                                 \
+          "a result beyond the range of fp16 is infinite once it is rounded, not the largest "     \
+          "finite number")                                                                         \
     CAUSE(subnormal, "subnormal numbers are taken for 0: of fp16, those below 2^-14")              \
     CAUSE(whole_numbers, "numbers become whole on their way: an int stands where a float belongs") \
     CAUSE(constant_ratio, "every element is wrong by the same factor")                             \
@@ -166,6 +169,8 @@
           "hidden scores count for the row maximum: mask S before its maximum is taken")           \
     CAUSE(masked_row,                                                                              \
           "a row that sees no key: O is 0, LSE -infinity; 0 / 0 and (-inf) - (-inf) are NaN")      \
+    CAUSE(finite_lse,                                                                              \
+          "a row that sees no key has LSE = -infinity; no finite LSE, however low, stands for it") \
     CAUSE(base_zero,                                                                               \
           "0 stands for m_new where a row has seen no key, and only there: everywhere else P "     \
           "and alpha are relative to m_new")                                                       \

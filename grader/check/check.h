@@ -82,6 +82,9 @@ struct tensor* check_output(struct check* c, const char* name, enum dtype dtype,
 struct tensor* check_in_place(struct check* c, const char* name, enum dtype dtype,
                               struct shape shape);
 void check_null(struct check* c, const char* name);
+// The launcher gets the array of `as` for t, too: both are inputs of one shape, and t is filled as
+// `as` is.
+void check_same(struct check* c, const struct tensor* t, const struct tensor* as);
 void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
 // On the host, and of an output: host code is to compute it. Only for what the contract asks of a
 // function of the host; it needs no kernel.

@@ -25,6 +25,7 @@ struct tensor_state {
     bool on_host;
     bool by_host;    // of an output: no kernel is asked for it
     uint32_t nulls;  // bit r: see check_vary_null()
+    uint32_t same;   // see check_same()
     int64_t later;   // bytes: see check_begin_later()
     struct arena_far far;
     int64_t ends, length;  // see check_ends()

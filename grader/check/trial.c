@@ -37,6 +37,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
         to->role = c->null_if_empty && t->count == 0 ? ARENA_NULL : t->state->role;
         to->on_host = t->state->on_host;
         to->nulls = t->state->nulls;
+        to->same = t->state->same;
         to->later = (uint64_t)t->state->later;
         to->far = t->state->far;
         to->row = (uint64_t)(t->state->row * dtype_size(t->dtype));

@@ -155,6 +155,17 @@ void multiply_little_on_two_devices(struct check* c, const struct matmul* of) {
     on_two_devices(product_of(c, of, SIZE, SIZE, SIZE), NULL, COURSE_OK);
 }
 
+void multiply_by_itself(struct check* c, const struct matmul* of) {
+    enum { SIZE = 16 };
+    struct product p = product_of(c, of, SIZE, SIZE, SIZE);
+    check_case(c, "M = N = K = %d, A and B are the same array", SIZE);
+    product_declare(&p);
+    product_fill(&p, -of->largest, of->largest);
+    check_same(c, p.B.t, p.A.t);
+    check_run(c);
+    product_compare(&p);
+}
+
 static void run_reals(struct product p) {
     struct check* c = p.check;
     product_declare(&p);
@@ -500,6 +511,7 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
     };
     check_ordinary(c);
     multiply_whole(c, of);
+    multiply_by_itself(c, of);
     idle_calls(c, of, negative);
     idle_calls(c, of, of->strides ? strides : packed);
     if (of->strides) idle_calls(c, of, of->sizes_first ? sizes_first : strides_first);

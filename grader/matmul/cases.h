@@ -88,8 +88,12 @@ void multiply_on_two_devices(struct check* c, const struct matmul* of, const cha
 // The same with little to multiply, on two GPUs of a kind.
 void multiply_little_on_two_devices(struct check* c, const struct matmul* of);
 
+// C = A A: A and B are one array, which no contract of a product forbids.
+void multiply_by_itself(struct check* c, const struct matmul* of);
+
 // Arguments to be refused: negative sizes, one beyond max_size, NULL pointers; with strides,
-// strides smaller than a row. Then launches that fail, of aligned matrices and of others.
+// strides smaller than a row; but not multiply_by_itself(). Then launches that fail, of aligned
+// matrices and of others.
 void multiply_bad_arguments(struct check* c, const struct matmul* of);
 
 // Of a case with large operands of 8 bits that was right: in a run in which the tensor cores take

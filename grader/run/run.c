@@ -120,6 +120,12 @@ static const struct arena_scalar* find_scalar(const char* name) {
     exit(2);
 }
 
+// The tensor that the launcher gets under this name.
+static uint32_t passed(const char* name) {
+    const uint32_t i = (uint32_t)find_tensor(name), same = layout->tensor[i].same;
+    return same ? same - 1 : i;
+}
+
 // The first element of a tensor on the device.
 static unsigned char* data(uint32_t i) {
     return device[i] + layout->tensor[i].later + guard;
@@ -130,13 +136,13 @@ static int is_null(const struct arena_tensor* t) {
 }
 
 void* run_gpu(const char* name) {
-    uint32_t i = (uint32_t)find_tensor(name);
+    uint32_t i = passed(name);
     if (is_null(&layout->tensor[i])) return NULL;
     return far[i] ? far[i] + layout->tensor[i].later : data(i);
 }
 
 void* run_cpu(const char* name) {
-    const struct arena_tensor* t = &layout->tensor[find_tensor(name)];
+    const struct arena_tensor* t = &layout->tensor[passed(name)];
     return is_null(t) ? NULL : arena + t->offset[round_now] - arena_before(t);
 }
 
@@ -465,6 +471,8 @@ static void run_round(uint32_t r) {
     // A second call that is tried alone begins there, too.
     if (r == 1 || layout->rounds == 1) cudev_next_device();
 #endif
+    int device_before = 0, device_after = 0;
+    must(cudaGetDevice(&device_before), "asking for the device");
     meter_start(layout->fail_call, fail_at(r));
     close_inputs(true);
     hold(false);
@@ -473,6 +481,9 @@ static void run_round(uint32_t r) {
     close_inputs(false);
     struct meter meter = meter_stop();
     bool error_left = cudaPeekAtLastError() != cudaSuccess;
+    must(cudaGetDevice(&device_after), "asking for the device");
+    if (device_after != device_before)
+        give_up("other_device", "another device is current after the launcher than before it");
     open_tensors(true);
     must(cudaDeviceSynchronize(), "in the kernel");
 #ifdef CPU_DEVICE

@@ -15,7 +15,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 13,
+    ARENA_VERSION = 14,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -76,6 +76,7 @@ struct arena_tensor {
     uint32_t role;     // enum arena_role; ARENA_NULL is passed as a NULL pointer
     uint32_t on_host;  // 1: the launcher gets a host pointer
     uint32_t nulls;    // bit r: in round r it is passed as a NULL pointer, too
+    uint32_t same;     // not 0: the array of this number, from 1, is passed in its place
     uint64_t bytes;    // of one round, guard bands not counted
     uint64_t later;    // on the device the first byte lies so far behind an aligned address
     // The launcher gets an array of `ends` rows, `pitch` bytes from one to the next, of which the

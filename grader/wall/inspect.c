@@ -242,6 +242,7 @@ static const struct {
     {"cudaMalloc3D", "use cudaMallocPitch()"},
     {"cudaMemcpy3D cudaMemcpy3DAsync", "use cudaMemcpy2D(), once for each layer"},
     {"cudaMemset3D cudaMemset3DAsync", "use cudaMemset2D(), once for each layer"},
+    {"cudaDeviceReset", "free what you have allocated; a reset frees what others have, too"},
     {"cudaLaunchHostFunc cudaStreamAddCallback", "call the function in the launcher"},
 };
 enum { REFUSED_CALLS = sizeof refused_calls / sizeof *refused_calls };

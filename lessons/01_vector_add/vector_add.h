@@ -13,7 +13,8 @@
 
 COURSE_BEGIN_C
 
-// Adds two vectors on the GPU, on the default stream. When it returns, c is complete.
+// Adds two vectors on the current GPU, which stays current, on the default stream. When it returns,
+// c is complete.
 //
 // The caller owns the arrays; they are aligned to 4 bytes (one float) and c overlaps neither input.
 // n is below 2^61: the bytes of an array can be counted in int64_t.

@@ -205,6 +205,7 @@ static const struct {
     {"symbols", "_ZNSs6_M_replaceEv U\n", "uses _ZNSs6_M_replaceEv"},
     {"symbols", "cudaGraphLaunch U\n", "calls cudaGraphLaunch"},
     {"symbols", "cudaStreamAddCallback U\n", "cannot follow: call the function in the launcher"},
+    {"symbols", "cudaDeviceReset U\n", "cannot follow: free what you have allocated"},
     {"symbols", "cudaHostRegister U\n", "calls cudaHostRegister, which the grader cannot follow"},
     {"symbols", "cudaCreateTextureObject U\n", "calls cudaCreateTextureObject, which the grader"},
     {"symbols", "cudaGetDriverEntryPoint U\n", "calls cudaGetDriverEntryPoint, which the grader"},
