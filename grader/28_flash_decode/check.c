@@ -382,6 +382,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"page_size", 24}}},
         {COURSE_UNSUPPORTED, {{"N_q", 9}}},
         {COURSE_UNSUPPORTED, {{"B", 16384}}},
+        {COURSE_UNSUPPORTED, {{"B", 65536}, {"H", 65536}, {"H_k", 65536}}},  // 2^32
         {COURSE_BAD_ARGUMENT, {{"B", -1}, {"d", 80}}},
         {COURSE_BAD_ARGUMENT, {{"H_k", 3}, {"d", 80}}},
         {COURSE_UNSUPPORTED, {{"d", 80}, {"B", 0}}},
