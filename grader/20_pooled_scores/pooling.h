@@ -156,8 +156,7 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
     if (block_end > p->N_q) block_end = p->N_q;
     if (w->flaw.mask == TO_FIRST_ROW && seen > first + 1 + w->offset) seen = first + 1 + w->offset;
     const bool from_zero = w->flaw.mask == TILES_FROM_ZERO || w->flaw.mask == POOL_FROM_ZERO;
-    if (w->flaw.mask == ROUNDS_FROM_ZERO || (from_zero && w->causal))
-        seen = block_end + w->offset;
+    if (w->flaw.mask == ROUNDS_FROM_ZERO || (from_zero && w->causal)) seen = block_end + w->offset;
     if (w->flaw.mask == PAIRS) seen = round_up(seen < 0 ? 0 : seen, 2);
     const bool one_more = w->flaw.mask == ONE_MORE;
     int64_t zeros_from =

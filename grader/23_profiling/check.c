@@ -143,7 +143,7 @@ static void again(struct check* c, enum function f) {
     }
 }
 
-// A call of few rows and columns, and then one of more in the same arrays: what was computed for the
+// A call of few rows and columns, then one of more in the same arrays: what was computed for the
 // first one is too little.
 static void again_and_more(struct check* c, enum function f) {
     struct problem p = counted(f);

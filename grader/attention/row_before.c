@@ -86,11 +86,10 @@ bool is_row_before_kept(const struct suspect* s) {
         for (int way = 0; way < (heads > 1 && p->N_q > k.rows ? 2 : 1); way++)
             for (int what = MAXIMUM_AND_SUM; what <= MAXIMUM; what++) {
                 const int64_t works = (p->N_q + k.rows - 1) / k.rows * heads;
+                forward_row* const row_of = what == MAXIMUM ? row_of_maximum : row_of_kept;
                 k.what = what, k.heads_inside = way;
                 for (k.blocks = 1; k.blocks < works && k.blocks <= MOST_BLOCKS; k.blocks++)
-                    if (forward_is_made_of_rows(
-                            s, what == MAXIMUM ? row_of_maximum : row_of_kept, &k))
-                        return true;
+                    if (forward_is_made_of_rows(s, row_of, &k)) return true;
             }
     return false;
 }
