@@ -135,6 +135,10 @@ static void several_queries(struct check* c) {
     decode_case(with_queries(decode_of(c, 1, pages(c, 10, 20)), 8), "", JUDGE_O);
     decode_case(with_queries(decode_of(c, 4, pages(c, 10, 20)), check_pick(c, 2, 4)), "", JUDGE_O);
     decode_case(with_queries(decode_of(c, 3, 16), 5), "", JUDGE_O);
+    // All at once: where a sequence and a head begin among several queries, in two tiles of rows.
+    const int64_t lengths[] = {pages(c, 20, 30), pages(c, 6, 9)};
+    const struct decode p = with_key_heads(with_queries(decode_of(c, 5, 16), 4), 2);
+    decode_case(with_lengths(p, 2, lengths), "", JUDGE_O | JUDGE_LSE);
 }
 
 // The launcher is told of `pages` pages a sequence. Of 40 sequences only the last one has keys.
@@ -489,8 +493,7 @@ static void far_pages(struct check* c) {
     decode_case(p, ", pages more than 2^32 elements apart", JUDGE_O);
 }
 
-// Two calls on this card, the first one of sequences without keys, among which its blocks are
-// divided. Of the second, p's, the outputs are judged.
+// p behind a call of many sequences without keys, among which the card's blocks are divided.
 static void decode_after_many(struct decode p, const char* id) {
     enum { BEFORE = 32 };  // the workspace is as large as p's
     struct decode first;
