@@ -137,8 +137,9 @@ static void several_queries(struct check* c) {
     decode_case(with_queries(decode_of(c, 3, 16), 5), "", JUDGE_O);
     // All at once: where a sequence and a head begin among several queries, in two tiles of rows.
     const int64_t lengths[] = {pages(c, 20, 30), pages(c, 6, 9)};
-    const struct decode p = with_key_heads(with_queries(decode_of(c, 5, 16), 4), 2);
-    decode_case(with_lengths(p, 2, lengths), "", JUDGE_O | JUDGE_LSE);
+    struct decode p = with_key_heads(with_queries(decode_of(c, 5, 16), 4), 2);
+    p.judges_tickets = true;
+    decode_case(with_lengths(p, 2, lengths), "", JUDGE_O | JUDGE_LSE | JUDGE_TICKETS);
 }
 
 // The launcher is told of `pages` pages a sequence. Of 40 sequences only the last one has keys.
@@ -496,7 +497,6 @@ static void far_pages(struct check* c) {
 // p behind a call of many sequences without keys, among which the card's blocks are divided.
 static void decode_after_many(struct decode p, const char* id) {
     enum { BEFORE = 32 };  // the workspace is as large as p's
-    struct decode first;
     char name[80];
     deal_pages(&p);
     snprintf(name, sizeof name, ", on a card of %d multiprocessors, after a call of %d sequences",
@@ -504,7 +504,7 @@ static void decode_after_many(struct decode p, const char* id) {
     decode_name(&p, name);
     check_pose_as(p.check, id);
     check_rounds(p.check, 2);
-    first = p;
+    struct decode first = p;
     first.B = BEFORE, first.length[0] = 0;
     decode_declare(&first);
     check_vary(p.check, "B", 1, p.B);

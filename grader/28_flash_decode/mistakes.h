@@ -464,10 +464,10 @@ static bool is_M_of_before(const struct decode* p) {
     return any;
 }
 
-// Is exp of the scores of every row too large for fp32?
+// Is exp of the scores of every row too large for fp32, and so their sum?
 static bool are_scores_large(const struct decode* p) {
     for (int64_t e = 0; e < p->LSE->count; e++)
-        if (!(p->LSE->want[e] > 88)) return false;
+        if (!(p->LSE->want[e] > 88) || isfinite(p->LSE->got[e])) return false;
     return true;
 }
 
