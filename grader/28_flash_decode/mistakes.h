@@ -464,11 +464,12 @@ static bool is_M_of_before(const struct decode* p) {
     return any;
 }
 
-// Is exp of the scores of every row too large for fp32, and so their sum?
+// Is exp too large for fp32 in all rows whose LSE is no number, and are there any?
 static bool are_scores_large(const struct decode* p) {
+    double lowest = INFINITY;
     for (int64_t e = 0; e < p->LSE->count; e++)
-        if (!(p->LSE->want[e] > 88) || isfinite(p->LSE->got[e])) return false;
-    return true;
+        if (!isfinite(p->LSE->got[e])) lowest = fmin(lowest, p->LSE->want[e]);
+    return lowest > 88 && lowest < INFINITY;
 }
 
 // Some rows are NaN: what have they in common? They see no key; they are those of the sequences
