@@ -60,7 +60,7 @@ static void ragged_queries(struct check* c) {
     forward_case(all_keys(c, 16 + check_pick(c, 1, 7), 32), PACKED, "", JUDGE_O);
     forward_case(all_keys(c, 1, 32), PACKED, "", JUDGE_O);
     forward_case(causal(c, 129, 129), PACKED, "", JUDGE_O);
-    forward_case(with_d(all_keys(c, 4321, 16), 8), PACKED, "", JUDGE_O);
+    forward_case_sinking(with_d(all_keys(c, 4321, 16), 8));
     attention_reaches(with_heads(with_d(all_keys(c, 1, 1), 2), 2, 4),
                       REACH_MOST - check_pick(c, 0, 9));
     // The number of a query and that of the keys are more together than an int counts.

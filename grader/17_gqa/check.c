@@ -325,6 +325,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_UNSUPPORTED, {{"scale", -1}}},
+        {COURSE_UNSUPPORTED, {{"scale", NAN}}},
         PROBLEM_ORDER(80),
         {0},
     };

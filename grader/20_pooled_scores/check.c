@@ -188,6 +188,11 @@ static void masked(struct check* c) {
     // The corners of the mask are no corners of pools.
     judge_pools(c, 132, 132 + check_pick(c, 2, 6), true, 10,
                 ": the diagonal is no pool's, and no tile ends with a pool", JUDGE_O);
+    // Large pools: the mask ends shortly behind one, in its first tile of keys and in its second.
+    int64_t pool = check_pick(c, 17, 31);
+    judge_pools(c, 40, 2 * pool + check_pick(c, 1, 5), true, pool, "", JUDGE_O);
+    pool = check_pick(c, 90, 127);
+    judge_pools(c, 100, pool + check_pick(c, 1, 5), true, pool, "", JUDGE_O);
     // More heads than pick_work() takes at a time, and some left.
     judge(with_heads(sizes(c, 16, 16, true, &pooling), 1, 19), PACKED, "", JUDGE_O);
     judge(with_heads(sizes(c, 136, 136, true, &pooling), 1, 3), PACKED, ": several blocks",
@@ -333,6 +338,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_UNSUPPORTED, {{"scale", -1}}},
+        {COURSE_UNSUPPORTED, {{"scale", NAN}}},
         {COURSE_BAD_ARGUMENT, {{"pool", 0}}},
         {COURSE_BAD_ARGUMENT, {{"pool", -1}}},
         {COURSE_BAD_ARGUMENT, {{"R", 0}}},

@@ -58,6 +58,7 @@ struct pool_flaw {
         TO_FIRST_ROW,      // no query of a block sees more than its first one
         ROUNDS_FROM_ZERO,  // a key is counted from the beginning of its round of pools
         TILES_FROM_ZERO,   // ... from the beginning of its pool, in the first tile of it
+        POOL_FROM_ZERO,    // ... and no key behind the pool's last one counts
         ONE_MORE,          // each query sees a key more, if its tile is there; what is not is zeros
         PAIRS              // the second key of a fragment's pair is hidden where the first is
     } mask;
@@ -154,8 +155,8 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
     int64_t first = i / rows * rows, block_end = first + rows;
     if (block_end > p->N_q) block_end = p->N_q;
     if (w->flaw.mask == TO_FIRST_ROW && seen > first + 1 + w->offset) seen = first + 1 + w->offset;
-    if (w->flaw.mask == ROUNDS_FROM_ZERO || (w->flaw.mask == TILES_FROM_ZERO && w->causal))
-        seen = block_end + w->offset;
+    const bool from_zero = w->flaw.mask == TILES_FROM_ZERO || w->flaw.mask == POOL_FROM_ZERO;
+    if (w->flaw.mask == ROUNDS_FROM_ZERO || (from_zero && w->causal)) seen = block_end + w->offset;
     if (w->flaw.mask == PAIRS) seen = round_up(seen < 0 ? 0 : seen, 2);
     const bool one_more = w->flaw.mask == ONE_MORE;
     int64_t zeros_from =
@@ -185,7 +186,7 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
         int64_t J = pool_of(w, w->tile_k, pool, j);
         for (; known < seen && known < tile_end(w->tile_k, pool, j); known++) m = fmax(m, S[known]);
         if (w->flaw.mask == ROUNDS_FROM_ZERO && j % round >= own) continue;
-        if (w->flaw.mask == TILES_FROM_ZERO && j - j % pool + j % pool % w->tile_k >= own) continue;
+        if (from_zero && j - j % pool + j % pool % w->tile_k >= own) continue;
         if (J < 0 || J >= pools_of(p, N_k) || !is_counted(w, w->tile_q, pool, i, p->N_q) ||
             !is_counted(w, w->tile_k, pool, j, N_k))
             continue;
@@ -339,7 +340,7 @@ static bool is_of_tiles(const struct pool_flaw* flaw) {
     return flaw->all_rest || flaw->weight == OF_RUNNING_MAX || flaw->divisor == ROWS_OF_BLOCK ||
            flaw->last_part || flaw->tail_keys || flaw->tail_rows || flaw->place != ITS_OWN ||
            flaw->row_of_pair || flaw->mask == TO_FIRST_ROW || flaw->mask == ROUNDS_FROM_ZERO ||
-           flaw->mask == TILES_FROM_ZERO || flaw->mask == ONE_MORE;
+           flaw->mask == TILES_FROM_ZERO || flaw->mask == POOL_FROM_ZERO || flaw->mask == ONE_MORE;
 }
 
 static bool is_flaw(const struct suspect* s, const struct pool_flaw* flaw) {
@@ -387,6 +388,7 @@ static enum cause explain_slips(const struct suspect* s) {
         {CAUSE_pool_rows, {.place = BY_TILE_NUMBER}},
         {CAUSE_pool_rows, {.all_rest = true}},
         {CAUSE_place_in_tile, {.mask = TILES_FROM_ZERO}},
+        {CAUSE_place_in_tile, {.mask = POOL_FROM_ZERO}},
         {CAUSE_merge_lost, {.last_part = true}},
         {CAUSE_fragment_order, {.mask = PAIRS}},
         {CAUSE_fragment_order, {.row_of_pair = true}},
@@ -527,20 +529,24 @@ static bool is_divided_by_less(const struct suspect* s) {
         const double divisor = t->want[e] * rows * columns / t->got[e];
         if (fabs(t->got[e] - t->want[e]) <= s->budget.max) continue;
         if (!(divisor > 0.5 && divisor < rows * columns - 0.5)) return false;
-        if (fabs(divisor - round(divisor)) > 0x1p-10 * divisor) return false;
+        // Of a large pool half of all numbers are as near to a whole one as 2^-10 of them.
+        if (fabs(divisor - round(divisor)) > fmin(0x1p-10 * divisor, 0x1p-5)) return false;
         if (keys_seen(p, i) >= j + (int64_t)columns) return false;  // nothing is hidden
         any = true;
     }
     return any;
 }
 
-// Of some pools, and not of all, the mean is too small.
-static bool are_parts_lost(const struct suspect* s) {
+// Of some pools, and not of all, the mean is too small; of_last: of the last pools of keys alone.
+static bool are_parts_lost(const struct suspect* s, bool of_last) {
     const struct tensor* t = s->tensor;
+    const struct problem* p = s->problem;
+    const int64_t n_J = pools_of(p, p->N_k);
     int64_t less = 0, right = 0;
     for (int64_t e = 0; e < t->count; e++) {
         const double off = t->want[e] - t->got[e];
         if (!(off >= -s->budget.max && t->got[e] >= 0)) return false;
+        if (of_last && off > s->budget.max && e % n_J < n_J - 1) return false;
         *(off > s->budget.max ? &less : &right) += 1;
     }
     return less > 0 && right > 0;
@@ -582,7 +588,8 @@ static enum cause explain_pooling(struct check* c, const struct tensor* t, struc
     for (int64_t e = 0; e < t->count; e++)
         if (!check_was_written(t, e)) return CAUSE_NONE;  // others are missing for other reasons
     if (is_divided_by_less(&s)) return CAUSE_pool_hidden;
-    if (pool > 64) return are_parts_lost(&s) ? CAUSE_merge_lost : CAUSE_NONE;
+    if (pool > 64) return are_parts_lost(&s, false) ? CAUSE_merge_lost : CAUSE_NONE;
+    if (are_parts_lost(&s, true)) return CAUSE_inner_tail;
     return pool % 8 == 4 && !is_rounded(t) ? CAUSE_pool_rows : CAUSE_NONE;
 }
 

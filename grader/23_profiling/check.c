@@ -77,8 +77,9 @@ static void must_have_moved(struct check* c, enum function f) {
 
 // ---- items: right answers
 
-// The last: steps so many that a part of them could be a block's own.
-static const int64_t hard[][2] = {{17, 128}, {64, 33}, {33, 15}, {1, 1}, {4321, 3}, {3, 20011}};
+// The last: steps so many that a part of them could be a block's own, and a row that is longer than
+// any shared memory.
+static const int64_t hard[][2] = {{17, 128}, {64, 33}, {33, 15}, {1, 1}, {4321, 3}, {2, 60013}};
 enum { HARD = sizeof hard / sizeof hard[0] };
 
 static int64_t odd(struct check* c) {
@@ -143,6 +144,24 @@ static void again(struct check* c, enum function f) {
     }
 }
 
+// A call of few rows and columns, then one of more in the same arrays: what was computed for the
+// first one is too little.
+static void again_and_more(struct check* c, enum function f) {
+    struct problem p = counted(f);
+    begin(c, &p, ", after a call of fewer");
+    check_rounds(c, 2);
+    declare(c, &p);
+    check_vary(c, names[f].a, 0, 40);
+    check_vary(c, names[f].b, 0, 20);
+    for (int call = 0; call < 2; call++) {
+        check_round(c, call);
+        fill(c, &p);
+    }
+    check_run(c);
+    check_round(c, 1);
+    compare_exactly(c, &p);
+}
+
 // The launcher is told of p's sizes. Of in and out the case has the ends of `rows` rows.
 static bool end_is_right(struct check* c, struct problem p, int64_t rows, int64_t a, int64_t b) {
     const struct names* n = &names[p.function];
@@ -186,15 +205,17 @@ static bool channels_reached(struct check* c, const void* function, int64_t size
 static void any_size(struct check* c, enum function f) {
     must_have_moved(c, f);
     run(c, counted(f));
-    struct problem grows = counted(f);
+    struct problem grows = counted(f), forgets = problem_of(f, 40, 70);
     grows.decay = 1;
-    if (f == DECAY) run(c, grows);
+    forgets.decay = 0;  // h is x; 0 has no logarithm
+    if (f == DECAY) run(c, grows), run(c, forgets);
     for (int i = 0; i < HARD; i++) run(c, problem_of(f, hard[i][0], hard[i][1]));
     run(c, problem_of(f, odd(c), odd(c)));
     run(c, problem_of(f, 8 * odd(c), 4 * check_pick(c, 1, 20)));
     reals(c, f);
     not_a_number(c, f);
     again(c, f);
+    again_and_more(c, f);
     enum { MOST = PROFILING_MAX_SIZE };
     check_reaches(c, MOST - check_pick(c, 1, 31), reached, &f);
     if (f == FILTER) check_reaches(c, MOST - check_pick(c, 1, 31), channels_reached, &f);

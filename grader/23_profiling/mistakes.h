@@ -247,9 +247,9 @@ static bool nan_has_leaked(const struct suspect* s) {
     return wanted;
 }
 
-// All that is wrong is NaN, of finite numbers and a decay below 0.
+// All that is wrong is NaN, of finite numbers and a decay that is not above 0: it has no logarithm.
 static bool is_root_of_sign(const struct suspect* s, const struct problem* p) {
-    bool finite = p->function == DECAY && p->decay < 0;
+    bool finite = p->function == DECAY && p->decay <= 0;
     for (int64_t i = 0; finite && i < s->tensor->count; i++) {
         const double got = s->tensor->got[i], want = s->tensor->want[i];
         finite = isfinite(want) && (isnan(got) || fabs(got - want) <= s->budget.max) &&

@@ -196,12 +196,27 @@ static void whole_range(struct check* c) {
     multiply_range(c, &contract);
 }
 
+// A block that stays takes other columns after those that have a NaN or an infinity: 0 times that
+// is no 0.
+static void not_in_later_tiles(struct check* c) {
+    const int64_t N = (FEW + check_pick(c, 3, 9)) * 256;
+    struct product p = begin_where(c, 8, N, 16, 0, ", NaN and infinity in columns of early tiles");
+    check_pose_as(c, "h100-1g");
+    product_declare(&p);
+    product_fill(&p, 1, contract.largest);
+    for (int64_t col = check_pick(c, 0, 40); col < 3 * 256; col += 50)
+        p.B.t->value[place_in(&p.B, check_pick(c, 0, 15), col)] = col % 100 < 50 ? NAN : INFINITY;
+    check_run(c);
+    product_compare(&p);
+}
+
 // No sum is rounded: K is below 64, or all numbers are 1. First they differ, so that a number of
 // another place shows.
 static void not_finite(struct check* c) {
     multiply_not_finite(c, &contract, 16 * check_pick(c, 1, 3), 8, false);
     multiply_not_finite(c, &of_ones, 16 * check_pick(c, 5, 7), 8, true);
     multiply_zeros(c, &contract);
+    not_in_later_tiles(c);
 }
 
 static void three_calls(struct check* c) {
@@ -313,7 +328,7 @@ static void safe(struct check* c) {
                  4 * WHOLE_K + 16 * check_pick(c, 1, 3), layout);
     laid_out(c, check_pick(c, 66, 127), 192, 8 * WHOLE_K, 0);
     on_a_small_card(c, 8, (FEW + check_pick(c, 3, 9)) * 256, WHOLE_K, 0);
-    on_a_small_card(c, 8, (FEW + check_pick(c, 3, 9)) * 256 + 8, 16, 0);
+    on_a_small_card(c, 8, (FEW + check_pick(c, 3, 9)) * 256 + 8, 2 * WHOLE_K, 0);
 }
 
 // ---- costs, of one call each

@@ -400,6 +400,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_UNSUPPORTED, {{"scale", -1}}},
+        {COURSE_UNSUPPORTED, {{"scale", NAN}}},
         {COURSE_UNSUPPORTED, {{"stride_k.n", too_far}}},
         {COURSE_UNSUPPORTED, {{"stride_o.h", too_far}}},
         {COURSE_OK, {{"H", 0}, {"H_k", 0}}},

@@ -135,6 +135,11 @@ static void several_queries(struct check* c) {
     decode_case(with_queries(decode_of(c, 1, pages(c, 10, 20)), 8), "", JUDGE_O);
     decode_case(with_queries(decode_of(c, 4, pages(c, 10, 20)), check_pick(c, 2, 4)), "", JUDGE_O);
     decode_case(with_queries(decode_of(c, 3, 16), 5), "", JUDGE_O);
+    // All at once: where a sequence and a head begin among several queries, in two tiles of rows.
+    const int64_t lengths[] = {pages(c, 20, 30), pages(c, 6, 9)};
+    struct decode p = with_key_heads(with_queries(decode_of(c, 5, 16), 4), 2);
+    p.judges_tickets = true;
+    decode_case(with_lengths(p, 2, lengths), "", JUDGE_O | JUDGE_LSE | JUDGE_TICKETS);
 }
 
 // The launcher is told of `pages` pages a sequence. Of 40 sequences only the last one has keys.
@@ -382,6 +387,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"page_size", 24}}},
         {COURSE_UNSUPPORTED, {{"N_q", 9}}},
         {COURSE_UNSUPPORTED, {{"B", 16384}}},
+        {COURSE_UNSUPPORTED, {{"B", 65536}, {"H", 65536}, {"H_k", 65536}}},  // 2^32
         {COURSE_BAD_ARGUMENT, {{"B", -1}, {"d", 80}}},
         {COURSE_BAD_ARGUMENT, {{"H_k", 3}, {"d", 80}}},
         {COURSE_UNSUPPORTED, {{"d", 80}, {"B", 0}}},
@@ -488,18 +494,45 @@ static void far_pages(struct check* c) {
     decode_case(p, ", pages more than 2^32 elements apart", JUDGE_O);
 }
 
+// p behind a call of many sequences without keys, among which the card's blocks are divided.
+static void decode_after_many(struct decode p, const char* id) {
+    enum { BEFORE = 32 };  // the workspace is as large as p's
+    char name[80];
+    deal_pages(&p);
+    snprintf(name, sizeof name, ", on a card of %d multiprocessors, after a call of %d sequences",
+             card_named(id)->multiprocessors, BEFORE);
+    decode_name(&p, name);
+    check_pose_as(p.check, id);
+    check_rounds(p.check, 2);
+    struct decode first = p;
+    first.B = BEFORE, first.length[0] = 0;
+    decode_declare(&first);
+    check_vary(p.check, "B", 1, p.B);
+    decode_share(&p, &first);
+    check_round(p.check, 0);
+    decode_fill(&first);
+    check_round(p.check, 1);
+    decode_fill(&p);
+    struct tensor* const of_all[] = {p.Q, p.table, p.lengths, p.O, p.LSE};
+    for (int n = 0; n < 5; n++)
+        for (int64_t e = of_all[n]->count / BEFORE; e < of_all[n]->count; e++)
+            of_all[n]->untouched[e] = true;
+    check_run(p.check);
+    check_round(p.check, 1);
+    check_describe(p.check, &p);
+    decode_judge(&p, JUDGE_O);
+}
+
 // On a card with so many multiprocessors no block reads more than twice as much as each of them has
 // to read: then at least half of them read at any time. Its Q and the parts that it merges are a
 // small share of that.
 static void judge_share(struct decode p, const char* id) {
     struct check* c = p.check;
-    decode_case_on(p, id, JUDGE_O);
-    double K_and_V = 0;
-    for (int64_t b = 0; b < p.B; b++) K_and_V += 4.0 * (double)(p.length[b] * p.H_k * p.d);
+    decode_after_many(p, id);
     check_at_most(c, CAUSE_too_few_blocks,
                   "bytes that one block reads, of a multiprocessor's share",
                   (double)check_traffic(c)->read_bytes_per_block /
-                      (K_and_V / card_named(id)->multiprocessors),
+                      (4.0 * (double)(p.length[0] * p.H_k * p.d) / card_named(id)->multiprocessors),
                   2);
 }
 
@@ -507,8 +540,9 @@ static void enough_blocks(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     // What is wrong shows in a short sequence, and is explained there.
     decode_case_on(decode_of(c, 1, 304), "l4", JUDGE_O);
-    struct decode p = with_pages_of(decode_of(c, 1, 16384 - 16 * check_pick(c, 0, 16)), 64);
-    p.told_pages = 600;  // more than twice as many as hold keys: these are split, not the room
+    struct decode p = with_pages_of(decode_of(c, 1, 14848 - 16 * check_pick(c, 0, 16)), 64);
+    // More than twice as many pages as hold keys: these are split, not the room.
+    p.max_pages = MOST_PAGES;
     judge_share(p, "l4");
 }
 

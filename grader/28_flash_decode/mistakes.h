@@ -396,8 +396,10 @@ static enum cause explain_merge(const struct suspect* s, int64_t b) {
 // ---- rows that see as many keys as their number in the tile says ------------------------------
 
 // O and LSE of sequence b whose keys are filled up with keys of zeros to whole tiles. Row r, query
-// i of a group's head, sees as many as query r would; or query r % 16, its number in its tile.
-static void attend_packed(const struct decode* p, int64_t b, int64_t tile, bool in_tile, double* O,
+// i of a group's head, sees as many as query r would; or query r % 16, its number in its tile; or
+// the query of row r % 16.
+enum { AS_ROW, AS_ROW_OF_TILE, AS_QUERY_OF_TILE, PACKED_ROWS };
+static void attend_packed(const struct decode* p, int64_t b, int64_t tile, int way, double* O,
                           double* LSE) {
     struct view v = right_view(p, b);
     v.keys = CEIL_DIV(v.keys, tile) * tile;
@@ -407,7 +409,10 @@ static void attend_packed(const struct decode* p, int64_t b, int64_t tile, bool 
     for (int64_t h = 0; h < heads_of(p); h++)
         for (int64_t i = 0; i < p->N_q; i++) {
             const int64_t r = i * p->group + h % p->group;
-            int64_t seen = p->length[b] - p->N_q + 1 + (in_tile ? r % UNIT : r);
+            const int64_t query = way == AS_ROW           ? r
+                                  : way == AS_ROW_OF_TILE ? r % UNIT
+                                                          : r % UNIT / p->group;
+            int64_t seen = p->length[b] - p->N_q + 1 + query;
             seen = seen < 0 ? 0 : seen > v.keys ? v.keys : seen;
             double m = -INFINITY, l = 0;
             double* to = O + place_in(&s.problem, ARRAY_O, 0, h, i) + b * s.O.count;
@@ -432,8 +437,8 @@ static enum cause explain_packed(const struct suspect* s) {
     for (int64_t b = 0; b < p->B; b++) work += (double)(p->O->count / p->B * p->length[b]);
     for (int64_t tile = UNIT; tile <= 128 && p->N_q * p->group > 1 && work < MOST_WORK && !found;
          tile *= 2)
-        for (int in_tile = 0; in_tile < 2 && !found; in_tile++) {
-            for (int64_t b = 0; b < p->B; b++) attend_packed(p, b, tile, in_tile, O, LSE);
+        for (int way = AS_ROW; way < PACKED_ROWS && !found; way++) {
+            for (int64_t b = 0; b < p->B; b++) attend_packed(p, b, tile, way, O, LSE);
             found = hypothesis_fit(p->LSE, LSE, of_LSE, s->slack) == FIT_SHOWN &&
                     hypothesis_fit(s->tensor, s->tensor == p->LSE ? LSE : O, s->budget, s->slack) !=
                         FIT_NONE;
@@ -459,6 +464,14 @@ static bool is_M_of_before(const struct decode* p) {
     return any;
 }
 
+// Is exp too large for fp32 in all rows whose LSE is no number, and are there any?
+static bool are_scores_large(const struct decode* p) {
+    double lowest = INFINITY;
+    for (int64_t e = 0; e < p->LSE->count; e++)
+        if (!isfinite(p->LSE->got[e])) lowest = fmin(lowest, p->LSE->want[e]);
+    return lowest > 88 && lowest < INFINITY;
+}
+
 // Some rows are NaN: what have they in common? They see no key; they are those of the sequences
 // whose last 16 keys are not all there, which NaN follows; or else a part of them is empty.
 static enum cause explain_NaN(const struct suspect* s) {
@@ -474,6 +487,7 @@ static enum cause explain_NaN(const struct suspect* s) {
     }
     if (!any) return CAUSE_NONE;
     if (is_M_of_before(p)) return CAUSE_max_before;
+    if (are_scores_large(p)) return CAUSE_overflow;
     return all_empty ? CAUSE_masked_row : all_tails ? CAUSE_nan_leak : CAUSE_empty_part;
 }
 

@@ -432,10 +432,17 @@ static void bad_arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"lr", NAN}}},       {COURSE_BAD_ARGUMENT, {{"decay", NAN}}},
         {COURSE_BAD_ARGUMENT, {{"eps", 0}}},        {0},
     };
+    // Of a block that is legal whatever the layers can: heads of any width.
+    static const struct idle_call wide[] = {
+        {COURSE_CUDA_ERROR, {{"C", 136}, {"H", 1}}},
+        {COURSE_CUDA_ERROR, {{"C", 4104}, {"H", 1}}},
+        {0},
+    };
     check_ordinary(c);
     run_adamw(adamw_of(c, 1024, 2000), "good arguments");
     struct block b = block_of(c, 1, 8, 16, 1);
     check_idle_calls(c, of_block, declare_block, &b);
+    check_large_calls(c, wide, "launch", declare_block, &b);
     no_null(c, &b);
     struct adamw a = adamw_of(c, 64, 7);
     check_idle_calls(c, of_adamw, declare_adamw, &a);

@@ -194,6 +194,20 @@ void forward_case_apart(struct problem p) {
     forward_run(&p, JUDGE_O);
 }
 
+void forward_case_sinking(struct problem p) {
+    enum { LEVEL = 100 };
+    const int64_t rows = p.B * p.H * p.N_q;
+    int64_t row = 0;
+    forward_begin(&p, PACKED, ", scores of 100 in the middle half of all rows, -100 in the others");
+    set_column(&p, ARRAY_K, 0, 1 / p.scale);
+    FOR_EACH_QUERY(&p, b, h, i) {
+        const bool middle = row >= rows / 4 && row < rows - rows / 4;
+        row_of(&p, ARRAY_Q, b, h, i)[0] = middle ? LEVEL : -LEVEL;
+        row++;
+    }
+    forward_run(&p, JUDGE_O);
+}
+
 void forward_case_products_below(struct problem p) {
     case_below(p, -0x1p127, 0x1p63,
                ", all products of rows -2^126 in every other row, and 0 in the others; scale 2");

@@ -155,6 +155,11 @@ void forward_case_below(struct problem p, double level);
 // All scores are 300 in every other row, and 0 in the others: each row has to have its own maximum.
 void forward_case_apart(struct problem p);
 
+// All rows are ordinary; those in the middle, half of all, have scores 200 above those of the first
+// and of the last quarter: a block that stays, whichever way it goes, takes rows for which the
+// largest score of the rows before is far too large. V has no level.
+void forward_case_sinking(struct problem p);
+
 // The same where the running maximum is one of products, before the scale: of -2^126, scale 2. For
 // bf16, which holds 2^63.
 void forward_case_products_below(struct problem p);

@@ -7,7 +7,7 @@ enum { MOST_BLOCKS = 512 };  // that stay
 
 // The mistake: what is not begun anew, and the way of the blocks.
 struct kept {
-    enum { MAXIMUM_AND_SUM, ALL, ALL_BUT_SUM } what;
+    enum { MAXIMUM_AND_SUM, ALL, ALL_BUT_SUM, MAXIMUM } what;
     bool heads_inside;  // the tiles of all heads come first, then the next tile of each
     int64_t rows;       // of a tile
     int64_t blocks;
@@ -27,6 +27,23 @@ static bool find_before(const struct problem* p, const struct kept* k, enum whic
     *b = of_head / of_batch, *h = of_head % of_batch;
     *n = (k->heads_inside ? before / heads : before % tiles) * k->rows + *n % k->rows;
     return true;
+}
+
+// Only the maximum is left: of all rows that the block took. It does no harm, unless it is so far
+// above that every weight is 0, and so is O.
+static bool row_of_maximum(const struct problem* p, const void* how, int64_t b, int64_t h,
+                           int64_t i, double* O, double* LSE) {
+    enum { HARMLESS = 80, NOTHING_LEFT = 110 };
+    const struct tensor *of_O = p->array[ARRAY_O].tensor, *of_LSE = p->array[ARRAY_LSE].tensor;
+    const double* own = of_O->want + place_in(p, ARRAY_O, b, h, i);
+    const double own_LSE = of_LSE->want[place_in(p, ARRAY_LSE, b, h, i)];
+    double largest = own_LSE;
+    while (find_before(p, how, ARRAY_O, &b, &h, &i) && i < p->N_q)
+        largest = fmax(largest, of_LSE->want[place_in(p, ARRAY_LSE, b, h, i)]);
+    const bool left = largest - own_LSE < HARMLESS;
+    for (int64_t x = 0; x < p->d; x++) O[x] = left ? own[x] : 0;
+    *LSE = left ? own_LSE : -INFINITY;
+    return left || largest - own_LSE > NOTHING_LEFT;
 }
 
 // What the kernel itself has stored of the row before says what the block knew.
@@ -67,11 +84,12 @@ bool is_row_before_kept(const struct suspect* s) {
     if (!is_far_off(s)) return false;
     for (k.rows = 16; k.rows <= 128; k.rows *= 2)
         for (int way = 0; way < (heads > 1 && p->N_q > k.rows ? 2 : 1); way++)
-            for (int what = MAXIMUM_AND_SUM; what <= ALL_BUT_SUM; what++) {
+            for (int what = MAXIMUM_AND_SUM; what <= MAXIMUM; what++) {
                 const int64_t works = (p->N_q + k.rows - 1) / k.rows * heads;
+                forward_row* const row_of = what == MAXIMUM ? row_of_maximum : row_of_kept;
                 k.what = what, k.heads_inside = way;
                 for (k.blocks = 1; k.blocks < works && k.blocks <= MOST_BLOCKS; k.blocks++)
-                    if (forward_is_made_of_rows(s, row_of_kept, &k)) return true;
+                    if (forward_is_made_of_rows(s, row_of, &k)) return true;
             }
     return false;
 }

@@ -485,8 +485,8 @@
     CAUSE(carry_lost,                                                                              \
           "a sum begins anew with each tile: what was reached before is its beginning")            \
     CAUSE(decay_misplaced, "decay multiplies what h was one step before, and nothing else")        \
-    CAUSE(decay_sign, "decay may be below 0: neither 0 nor |decay| stands for it, and a power of " \
-                      "it by logarithms, by __powf() say, is NaN")                                 \
+    CAUSE(decay_sign, "decay may be 0 or below: neither 0 nor |decay| stands for it, and a power " \
+                      "of it by logarithms, by __powf() say, is NaN")                              \
     CAUSE(window_stays,                                                                            \
           "the window of the last steps moves on by as many steps as were read: the "              \
           "newest of them stay in it")                                                             \
