@@ -418,7 +418,9 @@
           "a wave is what all multiprocessors hold together, and the last may be partly filled")   \
     CAUSE(count_wraps, "a grid may have more blocks than 32 bits count, or a float can tell "      \
                        "apart")                                                                    \
-    CAUSE(card_ignored, "a limit is a number of the code's own: take it from the card")            \
+    CAUSE(card_ignored,                                                                            \
+          "a limit is a number of the code's own, or was asked of a device: take it "              \
+          "from the card")                                                                         \
     /* answers in a text (lesson 21) */                                                            \
     OPEN(no_answer, "nothing stands after the = yet: write a formula or a number")                 \
     CAUSE(bad_formula,                                                                             \
