@@ -373,6 +373,8 @@
     CAUSE(block_order,                                                                             \
           "right while blocks begin one after the other, wrong in another order: what one block "  \
           "takes from others has to be there")                                                     \
+    CAUSE(cached_read, "__ldg() reads what the same kernel has written: its cache hears of no "    \
+                       "write, load that without it")                                              \
     CAUSE(copy_on_its_way,                                                                         \
           "a copy by cp.async is still on its way when its place is used again: wait for it")      \
     CAUSE(copy_not_awaited,                                                                        \

@@ -186,6 +186,10 @@ void cudev_announce(enum cudev_access access, const volatile void* p, size_t byt
         cudev_access_range(p, bytes, access, CALLER);
 }
 
+void cudev_announce_cached(const volatile void* p, size_t bytes) {
+    cudev_access_cached(p, bytes, CALLER);
+}
+
 void cudev_load_announced(void* old, const volatile void* p, size_t bytes) {
     if (bytes == 2)
         __atomic_load((const volatile uint16_t*)p, (uint16_t*)old, __ATOMIC_RELAXED);

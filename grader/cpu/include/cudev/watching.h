@@ -34,6 +34,9 @@ enum cudev_access {
 // ones; reported with the line of the call. The access itself is the caller's, who makes it in
 // unwatched code afterwards. Does not return when it must not be made.
 void cudev_announce(enum cudev_access access, const volatile void* p, size_t bytes);
+// The access that follows is a read by way of a cache that hears of no write: nothing orders it
+// behind a write of the same kernel.
+void cudev_announce_cached(const volatile void* p, size_t bytes);
 // What the caller has announced as CUDEV_ATOMIC, of 2, 4 or 8 bytes: *old = *p; if *p is *old
 // still, it becomes *wanted, else *old becomes what it is. Returns whether it was.
 void cudev_load_announced(void* old, const volatile void* p, size_t bytes);
