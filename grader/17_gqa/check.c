@@ -390,6 +390,11 @@ static void safe(struct check* c) {
     judge_O(forward_of(c, 1, 160, 24, true));
     backward_case(backward_of(c, 1, 160, 24, true));
     backward_case_empty(backward_of(c, 1, 0, 24, false));
+    // The kernels of wide heads are others, those of a card with more memory than the grade's, too.
+    backward_accesses(with_d(backward_of(c, 1, 136, 8, true), 128));
+    p = with_d(backward_of(c, 1, 0, 24, false), 128);
+    backward_case_empty(p);
+    backward_case_empty(on_card(p, "h100"));
 }
 
 static const struct item items[] = {

@@ -409,6 +409,11 @@ static void safe(struct check* c) {
     judge(sizes(c, &of_backward, 128 + 24, 24, MASK(.causal = true)), NULL, JUDGE_O);
     const struct index_mask narrow = MASK(.causal = true, .window = 17);
     judge(sizes(c, &of_backward, 16, 160, narrow), NULL, JUDGE_O);  // the first 128 keys
+    // The kernels of wide heads are others, those of a card with more memory than the grade's, too.
+    backward_accesses(with_d(sizes(c, &of_backward, 136, 8, MASK(.causal = true)), 128));
+    p = with_d(sizes(c, &of_backward, 16, 96, narrow), 128);
+    backward_accesses(p);
+    backward_accesses(on_card(p, "h100"));
 }
 
 // ---- costs ---------------------------------------------------------------------------------

@@ -381,6 +381,10 @@ static void safe(struct check* c) {
     // Queries and keys that see nothing: copies for nobody.
     judge(sizes(c, &of_forward, 1, 16, 16), "0", JUDGE_O);
     judge(sizes(c, &of_backward, 1, 16, 16), "0", JUDGE_O);
+    // The kernels of wide heads are others, those of a card with more memory than the grade's, too.
+    p = with_d(sizes(c, &of_backward, 1, 16, 16), 128);
+    judge(p, "0", JUDGE_O);
+    judge(on_card(p, "h100"), "0", JUDGE_O);
 }
 
 // Whole tiles, tiles that are not full, and the other head dimension.
