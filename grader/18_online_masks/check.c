@@ -192,6 +192,9 @@ static void judge_unseen(struct check* c, const struct contract* of) {
           JUDGE_O | JUDGE_LSE);
     judge(sizes(c, of, 128, N_k, MASK(.causal = true)), NULL, JUDGE_O | JUDGE_LSE);
     judge(sizes(c, of, 96, 40, MASK(.window = 17)), NULL, JUDGE_O | JUDGE_LSE);
+    // Where the widest window begins for a position below 0, no int says.
+    judge(sizes(c, of, 72, 24, MASK(.causal = true, .window = INT32_MAX)), NULL,
+          JUDGE_O | JUDGE_LSE);
     const int64_t of_few[] = {0, 22, 38};
     judge(sizes(c, of, 96, 40, MASK(.documents = 2)), of_few, JUDGE_O | JUDGE_LSE);
     const int64_t short_one[] = {0, check_pick(c, 8, 14)};
