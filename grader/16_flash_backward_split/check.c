@@ -282,6 +282,7 @@ static void nothing_unseen(struct check* c) {
     check_watch(c, WATCH_NONE);
     attention_reaches(with_heads(causal(c, 1, 16), 2, 4), (1 << 29) - check_pick(c, 0, 9));
     attention_reaches(causal(c, 1, 16), REACH_MOST - check_pick(c, 0, 9));
+    attention_reaches_keys(causal(c, 17, 1), REACH_MOST);
 }
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma

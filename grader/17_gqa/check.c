@@ -220,6 +220,9 @@ static void any_length(struct check* c) {
     }
     backward_case(backward_of(c, 2, 1090, 17, false));
     backward_case(backward_of(c, 2, 17, 1090, false));
+    struct problem p = sizes(c, &of_backward, 1, 1, 1, 16, true);
+    attention_reaches(with_heads(p, 2, 4), (1 << 29) - check_pick(c, 0, 9));
+    attention_reaches_keys(sizes(c, &of_backward, 1, 1, 17, 1, true), REACH_MOST);
 }
 
 static void places(struct check* c) {
