@@ -36,8 +36,8 @@
     CAUSE(head_mapping, "query head h uses key head h / (H_q / H_k): neighbours share one, in "    \
                         "groups of any size, "                                                     \
                         "3 as well")                                                               \
-    CAUSE(other_head, "queries of another head than the walk's are loaded: each call takes the "   \
-                      "arrays of its own head")                                                    \
+    CAUSE(other_head, "queries meet keys of another head than their own: each call takes the "     \
+                      "arrays of the head that its block has")                                     \
     CAUSE(group_not_summed, "dK and dV of a key head are sums over all query heads of its group, " \
                             "not the share of one")                                                \
     CAUSE(stride_ignored, "rows are addressed as if packed, or by another array's stride: each "   \
@@ -193,8 +193,8 @@
           "too, and a window hides them")                                                          \
     CAUSE(document, "a query sees keys of its own document alone: look up each row's, not the "    \
                     "tile's; documents may be empty, and below 0 there is none")                   \
-    CAUSE(document_of_head, "documents are a batch's: cu_seqlens has a row for each batch, which " \
-                            "all its heads share")                                                 \
+    CAUSE(document_of_head, "documents are a batch's: cu_seqlens has a row for each batch: take "  \
+                            "that of the batch of the block's own head")                           \
     CAUSE(tile_bounds,                                                                             \
           "the tiles of one row are taken for those of all rows of a block: they begin where the " \
           "first row begins, and end where the last one ends")                                     \
