@@ -226,7 +226,33 @@ static bool keys_of_any_head(const struct suspect* s, const struct hypothesis* h
     return true;
 }
 
+// dK that is multiplied by the scale after each head of the group, and once more at the end, or not.
+static bool scaled_after_each_head(const struct suspect* s, const struct hypothesis* h, int variant,
+                                   double* guess) {
+    const struct problem* p = s->problem;
+    const int64_t count = s->tensor->count;
+    (void)h;
+    if (s->tensor != p->array[ARRAY_dK].tensor || p->group < 2) return false;
+    double* first = check_allocate(p->check, 2 * count, sizeof *first);  // of the first heads
+    double* before = first + count;                                      // of one less
+    for (int64_t e = 0; e < count; e++) guess[e] = 0;
+    for (int64_t head = 0; head < p->group; head++) {
+        struct backward w = backward_right(p);
+        w.flaw.summed = FIRST_HEADS;
+        w.flaw.first_heads = head + 1;
+        backward(p, &w, false, (double* const[GRADIENTS]){[ARRAY_dK - ARRAY_dQ] = first});
+        for (int64_t e = 0; e < count; e++) {
+            guess[e] = p->scale * guess[e] + first[e] - before[e];
+            before[e] = first[e];
+        }
+    }
+    for (int64_t e = 0; e < count && variant; e++) guess[e] *= p->scale;
+    free(first);
+    return true;
+}
+
 static const struct hypothesis in_walks[] = {
+    {CAUSE_gradient_scale, scaled_after_each_head, 2, NULL},
     {CAUSE_other_head, tiles_of_first_head, TILE_SIZES* TILE_SETS, NULL},
     {CAUSE_other_head, keys_of_any_head, 1, NULL},
     {0}};
