@@ -226,7 +226,7 @@ static bool keys_of_any_head(const struct suspect* s, const struct hypothesis* h
     return true;
 }
 
-// dK that is multiplied by the scale after each head of the group, and once more at the end, or not.
+// dK that is multiplied by the scale after each head of the group; once more at the end, or not.
 static bool scaled_after_each_head(const struct suspect* s, const struct hypothesis* h, int variant,
                                    double* guess) {
     const struct problem* p = s->problem;

@@ -70,7 +70,8 @@ void check_products(struct check* c, int64_t size, int64_t fewer, reached_fn rea
 
 // The same at the very end of what the size's type counts: with `size` the last tile ends behind
 // it, with a few thousand less it does not. If it is wrong with both, `fewer` are asked, as by
-// check_first_indexes(); 0: nobody asks. A case has `moment` CPU seconds: who is not done then is not judged.
+// check_first_indexes(); 0: nobody asks. A case has `moment` CPU seconds: who is not done then is
+// not judged.
 void check_last_indexes(struct check* c, int64_t size, int64_t fewer, double moment,
                         reached_fn reached, const void* problem);
 

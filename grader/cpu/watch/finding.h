@@ -68,7 +68,8 @@ const char* cudev_finding_kind(const struct finding* f);  // "out_of_bounds"
 // What is wrong, for `why` of a finding, where the mistake is no missing order.
 extern const char cudev_other_swizzle[];
 // The kind as cudev_on_finding() is told it, where that knows more: "race_of_writes", "swizzle",
-// "cached_read", "copy_on_its_way", "copy_not_awaited", "uninitialised_copy", "out_of_bounds_store".
+// "cached_read", "copy_on_its_way", "copy_not_awaited", "uninitialised_copy",
+// "out_of_bounds_store".
 const char* cudev_finding_cause(const struct finding* f);
 // No thread reads there, so no barrier is missing: two threads have computed the same index.
 bool cudev_race_of_writes(const struct finding* f);
