@@ -250,8 +250,6 @@ static void windows(struct check* c) {
     judge_windows(c, &of_backward);
     struct problem p = sizes(c, &of_backward, 1, 16, MASK(.causal = true, .window = 9));
     attention_reaches(with_heads(p, 2, 4), (1 << 29) - check_pick(c, 0, 9));
-    p = sizes(c, &of_backward, 17, 1, MASK(.causal = true, .window = 9));
-    attention_reaches_keys(p, REACH_MOST);  // more heads would need more addresses than there are
     attention_most_heads(sizes(c, &of_backward, 16, 16, MASK(.causal = true, .window = 9)));
 }
 static void documents(struct check* c) {

@@ -217,7 +217,6 @@ static void short_blocks(struct check* c) {
     attention_most_heads(sizes(c, &of_backward, 1, 16, 16));
     attention_reaches(with_heads(sizes(c, &of_backward, 1, 1, 16), 2, 12),
                       (1 << 27) - check_pick(c, 0, 9));
-    attention_reaches_keys(sizes(c, &of_backward, 1, 17, 1), REACH_MOST);
 }
 
 static void unseen(struct check* c) {
