@@ -289,7 +289,12 @@ static void ask(struct check* c, const char* about, const struct grids* g, enum 
                                lower_half(at->blocks)};
         memcpy(grids->value + IN * (int64_t)i, in, sizeof in);
     }
+    check_fail_call(c, "query", 1);  // there is none to be made
     check_run(c);
+    if (check_call_failed(c))
+        check_fail(c, CAUSE_card_ignored,
+                   "the function asked the runtime about a device: the contract says that it asks "
+                   "none, and knows of the card what `card` says");
     for (int i = 0; i < g->count; i++) {
         struct answer want = right_answer(&g->grid[i]), got = got_answer(answers, i);
         double* out = answers->want + OUT * (int64_t)i;

@@ -214,6 +214,11 @@ static void safe(struct check* c) {
     backward_case(with_d(causal(c, N, N), 128));
     backward_accesses(causal(c, 160, 24));  // 128 queries see nothing: copies for nobody
     backward_case_empty(all_keys(c, 0, 24));
+    // The kernels of wide heads are others, those of a card with more memory than the grade's, too.
+    backward_accesses(with_d(causal(c, 136, 8), 128));
+    p = with_d(all_keys(c, 0, 24), 128);
+    backward_case_empty(p);
+    backward_case_empty(on_card(p, "h100"));
 }
 
 // ---- costs, each of kernels that multiply on the tensor cores
@@ -278,6 +283,7 @@ static void nothing_unseen(struct check* c) {
     check_watch(c, WATCH_NONE);
     attention_reaches(with_heads(causal(c, 1, 16), 2, 4), (1 << 29) - check_pick(c, 0, 9));
     attention_reaches(causal(c, 1, 16), REACH_MOST - check_pick(c, 0, 9));
+    attention_reaches_keys(causal(c, 17, 1), REACH_MOST);
 }
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma

@@ -220,6 +220,9 @@ static void any_length(struct check* c) {
     }
     backward_case(backward_of(c, 2, 1090, 17, false));
     backward_case(backward_of(c, 2, 17, 1090, false));
+    struct problem p = sizes(c, &of_backward, 1, 1, 1, 16, true);
+    attention_reaches(with_heads(p, 2, 4), (1 << 29) - check_pick(c, 0, 9));
+    attention_reaches_keys(sizes(c, &of_backward, 1, 1, 17, 1, true), REACH_MOST);
 }
 
 static void places(struct check* c) {
@@ -391,6 +394,11 @@ static void safe(struct check* c) {
     judge_O(forward_of(c, 1, 160, 24, true));
     backward_case(backward_of(c, 1, 160, 24, true));
     backward_case_empty(backward_of(c, 1, 0, 24, false));
+    // The kernels of wide heads are others, those of a card with more memory than the grade's, too.
+    backward_accesses(with_d(backward_of(c, 1, 136, 8, true), 128));
+    p = with_d(backward_of(c, 1, 0, 24, false), 128);
+    backward_case_empty(p);
+    backward_case_empty(on_card(p, "h100"));
 }
 
 static const struct item items[] = {

@@ -192,6 +192,9 @@ static void judge_unseen(struct check* c, const struct contract* of) {
           JUDGE_O | JUDGE_LSE);
     judge(sizes(c, of, 128, N_k, MASK(.causal = true)), NULL, JUDGE_O | JUDGE_LSE);
     judge(sizes(c, of, 96, 40, MASK(.window = 17)), NULL, JUDGE_O | JUDGE_LSE);
+    // Where the widest window begins for a position below 0, no int says.
+    judge(sizes(c, of, 72, 24, MASK(.causal = true, .window = INT32_MAX)), NULL,
+          JUDGE_O | JUDGE_LSE);
     const int64_t of_few[] = {0, 22, 38};
     judge(sizes(c, of, 96, 40, MASK(.documents = 2)), of_few, JUDGE_O | JUDGE_LSE);
     const int64_t short_one[] = {0, check_pick(c, 8, 14)};
@@ -247,8 +250,6 @@ static void windows(struct check* c) {
     judge_windows(c, &of_backward);
     struct problem p = sizes(c, &of_backward, 1, 16, MASK(.causal = true, .window = 9));
     attention_reaches(with_heads(p, 2, 4), (1 << 29) - check_pick(c, 0, 9));
-    p = sizes(c, &of_backward, 17, 1, MASK(.causal = true, .window = 9));
-    attention_reaches_keys(with_heads(p, 2, 4), REACH_MOST);
     attention_most_heads(sizes(c, &of_backward, 16, 16, MASK(.causal = true, .window = 9)));
 }
 static void documents(struct check* c) {
@@ -409,6 +410,11 @@ static void safe(struct check* c) {
     judge(sizes(c, &of_backward, 128 + 24, 24, MASK(.causal = true)), NULL, JUDGE_O);
     const struct index_mask narrow = MASK(.causal = true, .window = 17);
     judge(sizes(c, &of_backward, 16, 160, narrow), NULL, JUDGE_O);  // the first 128 keys
+    // The kernels of wide heads are others, those of a card with more memory than the grade's, too.
+    backward_accesses(with_d(sizes(c, &of_backward, 136, 8, MASK(.causal = true)), 128));
+    p = with_d(sizes(c, &of_backward, 16, 96, narrow), 128);
+    backward_accesses(p);
+    backward_accesses(on_card(p, "h100"));
 }
 
 // ---- costs ---------------------------------------------------------------------------------

@@ -177,6 +177,7 @@ static void forward_short(struct check* c) {
     for (int n = 0; n < 3; n++) {
         forward_case(sizes(c, &of_forward, 1, N[n][0], N[n][1]), PACKED, "", JUDGE_O);
     }
+    judge(sizes(c, &of_forward, 1, 16, BLOCK + 40), "10", JUDGE_O);  // the short one is not active
     // More numbers of lists, and bytes of the mask, than 32 bits count, too.
     attention_reaches(sizes(c, &of_forward, 5, 1, 65 * BLOCK), REACH_MOST - check_pick(c, 0, 9));
     attention_most_heads(sizes(c, &of_forward, 1, 16, 16));
@@ -382,6 +383,10 @@ static void safe(struct check* c) {
     // Queries and keys that see nothing: copies for nobody.
     judge(sizes(c, &of_forward, 1, 16, 16), "0", JUDGE_O);
     judge(sizes(c, &of_backward, 1, 16, 16), "0", JUDGE_O);
+    // The kernels of wide heads are others, those of a card with more memory than the grade's, too.
+    p = with_d(sizes(c, &of_backward, 1, 16, 16), 128);
+    judge(p, "0", JUDGE_O);
+    judge(on_card(p, "h100"), "0", JUDGE_O);
 }
 
 // Whole tiles, tiles that are not full, and the other head dimension.

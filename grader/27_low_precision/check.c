@@ -165,7 +165,7 @@ static void ragged(struct check* c) {
     // So many keys that tiles may have more rows than 128, of which 2^31 is a multiple.
     const struct low many_keys = of_blocks(causal(c, 1, 2048), 0);
     const double moment = 3;  // CPU seconds: for a few tiles of many keys
-    check_last_indexes(c, INT32_MAX - check_pick(c, 0, 9), moment, reached, &many_keys);
+    check_last_indexes(c, INT32_MAX - check_pick(c, 0, 9), 0, moment, reached, &many_keys);
     enum { HEADS = 70000, FEWER = 1 << 12 };  // more than a grid has in y or z
     const struct low few_keys = of_blocks(all_keys(c, 16, 16), 0);
     check_most(c, HEADS, FEWER, heads_reached, &few_keys);

@@ -48,6 +48,8 @@ static struct decode with_pages_of(struct decode p, int64_t page_size) {
 static void long_cache(struct check* c) {
     decode_case(decode_of(c, 4, pages(c, 40, 60)), "", JUDGE_O);
     decode_case(with_head_dim(decode_of(c, 4, pages(c, 20, 30)), 128), "", JUDGE_O);
+    // On the card of a grade without CARD= there may be more parts than 64, of 128 keys each.
+    decode_case(with_pages_of(decode_of(c, 1, pages(c, 530, 560)), 64), "", JUDGE_O);
 }
 
 // The first is the shortest: who takes its length for all drops keys, and reads nothing else.

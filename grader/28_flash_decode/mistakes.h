@@ -223,6 +223,8 @@ static void part_clear(struct part* part, int64_t d) {
     for (int64_t x = 0; x < d; x++) part->O[x] = 0;
 }
 
+enum { LONG = 4096 };  // sequences that take too long to explain
+
 // How keys are divided: in tiles of so many units; a block's warps take turns at its tiles. Blocks
 // do so, too, or have ranges. And how the parts become one.
 struct division {
@@ -239,6 +241,8 @@ struct division {
         FIRST_BLOCK,
         ALL_BUT_LAST,
         FIRST_WARP,  // of each block
+        FIRST_32,    // parts of blocks: for these a sequence may be long
+        FIRST_64,
         MERGES
     } merge;
 };
@@ -283,6 +287,8 @@ static void merge_row(const struct part* unit, int64_t count, const struct divis
         if (w->merge == LAST_BLOCK && s < blocks - 1) continue;
         if (w->merge == FIRST_BLOCK && s > 0) continue;
         if (w->merge == ALL_BUT_LAST && s == blocks - 1) continue;
+        if (w->merge == FIRST_32 && s >= 32) continue;
+        if (w->merge == FIRST_64 && s >= 64) continue;
         const int64_t step = w->ranges ? w->warps : blocks * w->warps;
         const int64_t first = w->ranges ? s * share : s * w->warps;
         const int64_t end = w->ranges && first + share < tiles ? first + share : tiles;
@@ -366,6 +372,7 @@ static enum cause explain_merge(const struct suspect* s, int64_t b) {
         [EMPTY_COUNT] = CAUSE_merge_weights, [BY_SUMS] = CAUSE_merge_weights,
         [NOT_MOVED] = CAUSE_merge_weights,   [ALL_BUT_LAST] = CAUSE_merge_lost,
         [LAST_BLOCK] = CAUSE_merge_lost,     [FIRST_BLOCK] = CAUSE_merge_lost,
+        [FIRST_32] = CAUSE_merge_lost,       [FIRST_64] = CAUSE_merge_lost,
         [FIRST_WARP] = CAUSE_merge_lost,
     };
     const struct decode* p = s->problem;
@@ -378,7 +385,7 @@ static enum cause explain_merge(const struct suspect* s, int64_t b) {
     struct part scratch[] = {{.O = room}, {.O = room + p->d}, {.O = room + 2 * p->d}};
     enum cause cause = CAUSE_NONE;
     const int64_t most = CEIL_DIV(of.problem.N_k, UNIT);
-    for (int merge = UNWEIGHTED; merge < MERGES; merge++)
+    for (int merge = p->length[b] < LONG ? UNWEIGHTED : FIRST_32; merge < MERGES; merge++)
         for (int64_t units = 1; units <= 4; units *= 2)
             for (int64_t warps = 1; warps <= 8; warps *= 2)
                 for (int64_t splits = 1; splits <= most && !cause; splits++)
@@ -574,8 +581,6 @@ static enum cause explain_sequence(struct check* c, const struct suspect* s, int
     return cause;
 }
 
-enum { LONG = 4096 };  // sequences that take too long to explain
-
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     struct decode* p = check_description(c);
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
@@ -590,7 +595,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (!cause) cause = hypothesis_search(&s, of_places);
     if (!cause) cause = explain_NaN(&s);
     for (int64_t b = 0; b < p->B && !cause; b++)
-        if (p->length[b] > 0 && p->length[b] < LONG) cause = explain_merge(&s, b);
+        if (p->length[b] > 0 && p->length[b] < 3 * LONG) cause = explain_merge(&s, b);
     for (int64_t b = 0; b < p->B && !cause; b++)
         if (p->length[b] > 0 && p->length[b] < LONG && is_begun(p, b))
             cause = explain_sequence(c, &s, b);

@@ -195,8 +195,67 @@ static bool tiles_of_first_head(const struct suspect* s, const struct hypothesis
     return known;
 }
 
+// dQ of queries that meet the keys of whatever head: each row has those that suit it best. Where
+// blocks are dealt in an order of their own, two ways to find the head differ so.
+static bool keys_of_any_head(const struct suspect* s, const struct hypothesis* h, int variant,
+                             double* guess) {
+    const struct problem* p = s->problem;
+    const int64_t key_heads = p->H / p->group, count = s->tensor->count;
+    (void)h, (void)variant;
+    if (s->tensor != p->array[ARRAY_dQ].tensor || p->B * key_heads < 2) return false;
+    double* of_head = check_allocate(p->check, count, sizeof *of_head);
+    for (int64_t head = 0; head < p->B * key_heads; head++) {
+        struct backward w = backward_right(p);
+        for (enum which a = ARRAY_K; a <= ARRAY_V; a++) {
+            const int64_t first = place(w.stride[a], head / key_heads, head % key_heads, 0);
+            w.stride[a].b = w.stride[a].h = 0;
+            w.value[a] += first, w.again[a] += first;
+        }
+        backward(p, &w, false, (double* const[GRADIENTS]){of_head});
+        FOR_EACH_QUERY(p, b, q, i) {
+            const int64_t row = place_in(p, ARRAY_dQ, b, q, i);
+            double off = 0, best = 0;
+            for (int64_t e = row; e < row + p->d; e++) {
+                off += fabs(s->tensor->got[e] - of_head[e]);
+                best += fabs(s->tensor->got[e] - guess[e]);  // NaN at first
+            }
+            if (!(off >= best)) memcpy(guess + row, of_head + row, (size_t)p->d * sizeof *guess);
+        }
+    }
+    free(of_head);
+    return true;
+}
+
+// dK that is multiplied by the scale after each head of the group; once more at the end, or not.
+static bool scaled_after_each_head(const struct suspect* s, const struct hypothesis* h, int variant,
+                                   double* guess) {
+    const struct problem* p = s->problem;
+    const int64_t count = s->tensor->count;
+    (void)h;
+    if (s->tensor != p->array[ARRAY_dK].tensor || p->group < 2) return false;
+    double* first = check_allocate(p->check, 2 * count, sizeof *first);  // of the first heads
+    double* before = first + count;                                      // of one less
+    for (int64_t e = 0; e < count; e++) guess[e] = 0;
+    for (int64_t head = 0; head < p->group; head++) {
+        struct backward w = backward_right(p);
+        w.flaw.summed = FIRST_HEADS;
+        w.flaw.first_heads = head + 1;
+        backward(p, &w, false, (double* const[GRADIENTS]){[ARRAY_dK - ARRAY_dQ] = first});
+        for (int64_t e = 0; e < count; e++) {
+            guess[e] = p->scale * guess[e] + first[e] - before[e];
+            before[e] = first[e];
+        }
+    }
+    for (int64_t e = 0; e < count && variant; e++) guess[e] *= p->scale;
+    free(first);
+    return true;
+}
+
 static const struct hypothesis in_walks[] = {
-    {CAUSE_other_head, tiles_of_first_head, TILE_SIZES* TILE_SETS, NULL}, {0}};
+    {CAUSE_gradient_scale, scaled_after_each_head, 2, NULL},
+    {CAUSE_other_head, tiles_of_first_head, TILE_SIZES* TILE_SETS, NULL},
+    {CAUSE_other_head, keys_of_any_head, 1, NULL},
+    {0}};
 
 enum cause backward_explain_walks(const struct suspect* s) {
     const struct problem* p = s->problem;

@@ -20,13 +20,15 @@ enum mask_mistake {
     MASK_ROW_LACKS_LAST,   // the last
     MASK_COLUMN_LACKS_FIRST,
     MASK_COLUMN_LACKS_LAST,
-    MASK_SHORT_COLUMN,  // the last column of blocks, if it is short
-    MASK_SHORT_ROW,     // the last row, if it is
-    MASK_KEYS_BY_TILE,  // a block is a tile's keys
-    MASK_ROWS_BY_TILE,  // a block is a tile's queries
-    MASK_FIRST_KEYS,    // of a block the keys of its first tile count alone
-    MASK_FIRST_ROWS,    // the queries
-    MASK_ROW_ENDS,      // a row of blocks has so many at most; so a column
+    MASK_SHORT_COLUMN,     // the last column of blocks, if it is short
+    MASK_SHORT_ROW,        // the last row, if it is
+    MASK_KEYS_BY_TILE,     // a block is a tile's keys
+    MASK_ROWS_BY_TILE,     // a block is a tile's queries
+    MASK_FIRST_KEYS,       // of a block the keys of its first tile count alone
+    MASK_FIRST_ROWS,       // the queries
+    MASK_LAST_KEYS_SHORT,  // the last active block of each row is as short as the last of all
+    MASK_LAST_ROWS_SHORT,  // of each column
+    MASK_ROW_ENDS,         // a row of blocks has so many at most; so a column
     MASK_COLUMN_ENDS,
     MASK_LIST_ENDS,  // a row has so many active blocks at most; so a column
     MASK_COLUMN_LIST_ENDS,
@@ -65,6 +67,8 @@ static const struct {
     {MASK_COLUMN_ENDS, CAUSE_block_lost, 4, 128},
     {MASK_LIST_ENDS, CAUSE_block_lost, 4, 128},
     {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 4, 128},
+    {MASK_LAST_KEYS_SHORT, CAUSE_inner_tail, 16, 64},
+    {MASK_LAST_ROWS_SHORT, CAUSE_inner_tail, 16, 64},
     {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 16, 64},
     {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 16, 64},
     {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 192, 192},
@@ -230,6 +234,8 @@ static bool mistaken_block(const struct problem* p, struct block_mask m, enum ma
         return right && before(head, m, I, J, true) < size;
     case MASK_COLUMN_LIST_ENDS:
         return right && before(head, m, I, J, false) < size;
+    case MASK_LAST_KEYS_SHORT:
+    case MASK_LAST_ROWS_SHORT:
     case MASK_KEYS_BY_TILE:
     case MASK_ROWS_BY_TILE:
     case MASK_FIRST_KEYS:
@@ -239,6 +245,16 @@ static bool mistaken_block(const struct problem* p, struct block_mask m, enum ma
         break;
     }
     return right;
+}
+
+// Marks the blocks that the mistake takes for as short as the last one of all: the last of each row
+// that is active, or of each column.
+static void mark_last(const struct problem* p, struct block_mask m, bool along_row, double* value) {
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < m.H; h++)
+            for (int64_t I = 0; I < m.T_q; I++)
+                for (int64_t J = 0; J < m.T_k; J++, value++)
+                    if (*value != 0 && is_end(m, b, h, I, J, along_row, 1)) *value = MASK_SHORTENED;
 }
 
 bool mistake_mask(const struct problem* p, int n, struct block_mask* m, enum cause* cause) {
@@ -259,6 +275,10 @@ bool mistake_mask(const struct problem* p, int n, struct block_mask* m, enum cau
         read_lists(p, right, what == MASK_ROW_LISTS, size, (double*)(uintptr_t)m->value);
         m->in_part = true;
     }
+    // In whole tiles.
+    if (what == MASK_LAST_KEYS_SHORT) m->short_k = CEIL_DIV(p->N_k % MASK_BLOCK, size) * size;
+    if (what == MASK_LAST_ROWS_SHORT) m->short_q = CEIL_DIV(p->N_q % MASK_BLOCK, size) * size;
+    if (m->short_k || m->short_q) mark_last(p, right, m->short_k > 0, (double*)(uintptr_t)m->value);
     if (what == MASK_KEYS_BY_TILE) m->k = size;
     if (what == MASK_ROWS_BY_TILE) m->q = size;
     if (what == MASK_FIRST_KEYS) m->first_k = size;

@@ -5,7 +5,7 @@
 #include "check/check.h"
 #include "course.h"
 
-enum { MASK_BLOCK = 128 };
+enum { MASK_BLOCK = 128, MASK_SHORTENED = 2 };
 
 // Score (i, j) counts if value[b][h][i / q][j / k] is there and not 0.
 struct block_mask {
@@ -13,6 +13,7 @@ struct block_mask {
     int64_t H, T_q, T_k;
     int64_t q, k;              // MASK_BLOCK, except in a mistake
     int64_t first_q, first_k;  // if not 0, a mistake: of a block so many rows, or columns, count
+    int64_t short_q, short_k;  // the same of blocks whose value is MASK_SHORTENED
     bool in_part;              // a mistake: rows or columns whose values are NaN are not known
 };
 
@@ -30,7 +31,11 @@ static inline bool is_active(struct block_mask m, int64_t b, int64_t h, int64_t 
     if (!m.value) return true;
     int64_t I = i / m.q, J = j / m.k;
     if ((m.first_q && i % m.q >= m.first_q) || (m.first_k && j % m.k >= m.first_k)) return false;
-    return I < m.T_q && J < m.T_k && m.value[((b * m.H + h) * m.T_q + I) * m.T_k + J] != 0;
+    if (I >= m.T_q || J >= m.T_k) return false;
+    const double value = m.value[((b * m.H + h) * m.T_q + I) * m.T_k + J];
+    if (value == MASK_SHORTENED && m.short_q && i % m.q >= m.short_q) return false;
+    if (value == MASK_SHORTENED && m.short_k && j % m.k >= m.short_k) return false;
+    return value != 0;
 }
 
 // Is it not known which blocks the mistake takes for active: of query i, or of key i?

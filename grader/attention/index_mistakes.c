@@ -335,6 +335,57 @@ static bool is_of_later_heads(const struct suspect* s) {
     return wrong;
 }
 
+// The output of s as the documents of batch `from` would make it in all batches. O and LSE, or the
+// gradient, in `output`.
+static void with_documents_of(const struct suspect* s, int64_t from, double* output) {
+    struct problem p = *(const struct problem*)s->problem;
+    const int64_t ends = p.index.documents + 1;
+    struct tensor documents = *p.index.cu_seqlens;
+    documents.value = check_allocate(p.check, p.B * ends, sizeof(double));
+    for (int64_t e = 0; e < p.B * ends; e++)
+        documents.value[e] = p.index.cu_seqlens->value[from * ends + e % ends];
+    p.index.cu_seqlens = &documents;
+    index_find_lines(&p);
+    if (p.contract->backward) {
+        const struct backward w = backward_right(&p);
+        double* gradient[GRADIENTS] = {NULL};
+        for (int a = 0; a < GRADIENTS; a++)
+            if (s->tensor == p.array[ARRAY_dQ + a].tensor) gradient[a] = output;
+        backward(&p, &w, false, gradient);
+    } else {
+        forward_reference(&p, false, output, output + p.array[ARRAY_O].tensor->count);
+    }
+    index_free_lines(&p);
+    free(documents.value);
+}
+
+// Has each row the documents of some batch, whichever suits it best? Where blocks are dealt in an
+// order of their own, two ways to find the batch differ so. Of LSE nothing is said.
+static bool is_of_any_batch(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *t = s->tensor, *LSE = p->array[ARRAY_LSE].tensor;
+    enum which a = ARRAY_Q;
+    while (p->array[a].tensor != t) a++;
+    if (!p->index.cu_seqlens || p->B < 2 || a == ARRAY_LSE) return false;
+    double* guess = check_allocate(p->check, 2 * t->count + LSE->count, sizeof *guess);
+    double* of_batch = guess + t->count;
+    for (int64_t e = 0; e < t->count; e++) guess[e] = NAN;
+    for (int64_t from = 0; from < p->B; from++) {
+        with_documents_of(s, from, of_batch);
+        for (int64_t row = 0; row < p->B * p->H * rows_of(p, a); row++) {
+            const int64_t n = row % rows_of(p, a), head = row / rows_of(p, a);
+            const int64_t first = place_in(p, a, head / p->H, head % p->H, n);
+            double off = 0, best = 0;
+            for (int64_t e = first; e < first + p->d; e++)
+                off += fabs(t->got[e] - of_batch[e]), best += fabs(t->got[e] - guess[e]);
+            for (int64_t e = first; e < first + p->d && !(off >= best); e++) guess[e] = of_batch[e];
+        }
+    }
+    const bool yes = hypothesis_fit(t, guess, s->budget, s->slack) == FIT_SHOWN;
+    free(guess);
+    return yes;
+}
+
 enum cause index_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct problem* p = problem_of_case(c);
     bool backward = p->contract->backward;
@@ -358,7 +409,7 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     // with 1 in its place it was right: these cases come last
     if (m->causal && m->window > 0 && p->flag != 1) return CAUSE_causal_ignored;
     if (is_of_later_batches(&s)) return CAUSE_batch_ignored;
-    if (is_of_later_heads(&s)) return CAUSE_document_of_head;
+    if (is_of_later_heads(&s) || is_of_any_batch(&s)) return CAUSE_document_of_head;
     // with ordinary numbers it was right: these cases come last
     if (p->index.softcap > 0 && p->scale == 0) return CAUSE_softcap;
     if (p->index.softcap > 100) return CAUSE_low_precision;

@@ -26,25 +26,26 @@ static bool is_row_wrong(const struct suspect* s, int64_t b, int64_t h, int64_t 
     return wrong;
 }
 
-// Do so many rows, one below the other, have a maximum in common? Then those are wrong, and no
-// others, that lie far below it.
-static bool is_common(const struct suspect* s, const double* largest, int64_t rows) {
+// Do rows have a maximum in common whose numbers differ in the bits of `others` alone? Then those
+// are wrong, and no others, that lie far below it.
+static bool is_common(const struct suspect* s, const double* largest, int64_t others) {
+    enum { MOST = 32 };
     const struct problem* p = s->problem;
     int64_t at = 0;
     bool any = false;
     FOR_EACH_QUERY(p, b, h, i) {
-        const int64_t first = i / rows * rows;
+        const int64_t first = i / MOST * MOST;
         double m = -INFINITY;
-        for (int64_t k = first; k < first + rows && k < p->N_q; k++)
-            m = fmax(m, largest[at - i + k]);
+        for (int64_t k = first; k < first + MOST && k < p->N_q; k++)
+            if (((k ^ i) & ~others) == 0) m = fmax(m, largest[at - i + k]);
         const double below = m - largest[at++];
+        const bool is_nothing =
+            p->array[ARRAY_LSE].tensor->got[place_in(p, ARRAY_LSE, b, h, i)] == -INFINITY;
         const bool wrong = is_row_wrong(s, b, h, i);
         if (wrong ? !(below > LOSES) : below > HAS_NONE) return false;
         // where l is 0, LSE says that
-        if (below > HAS_NONE &&
-            p->array[ARRAY_LSE].tensor->got[place_in(p, ARRAY_LSE, b, h, i)] != -INFINITY)
-            return false;
-        any |= below > HAS_NONE;
+        if (below > HAS_NONE && !is_nothing) return false;
+        any |= below > LOSES && is_nothing;
     }
     return any;
 }
@@ -55,7 +56,8 @@ bool is_maximum_of_rows(const struct suspect* s) {
     int64_t at = 0;
     bool found = false;
     FOR_EACH_QUERY(p, b, h, i) largest[at++] = largest_of_row(p, b, h, i);
-    for (int64_t rows = 2; rows <= 32; rows *= 2) found |= is_common(s, largest, rows);
+    for (int64_t rows = 2; rows <= 32; rows *= 2) found |= is_common(s, largest, rows - 1);
+    found |= is_common(s, largest, 8);  // the two rows of a lane of a fragment
     free(largest);
     return found;
 }

@@ -102,8 +102,11 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
         {CAUSE_overflow, {.subtracted = FIRST_SCORE}},
         {CAUSE_max_unscaled, {.subtracted = SMALLEST}},
     };
-    for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
-        if (is_online(s, right, MAX_N, known[n].flaw)) return known[n].cause;
+    for (size_t n = 0; n < sizeof known / sizeof known[0]; n++) {
+        if (!is_online(s, right, MAX_N, known[n].flaw)) continue;
+        // An l of 1 is as if nobody divided; LSE tells them apart.
+        return known[n].flaw.divided == NEVER && is_l_short(s) ? CAUSE_sum_short : known[n].cause;
+    }
     if (begins_at(s, right, 0, true)) return CAUSE_overflow;
     enum cause cause = explain_start(s, right);
     if (cause) return cause;

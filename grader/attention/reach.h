@@ -31,8 +31,8 @@ void attention_reaches_last(struct problem p, int64_t queries);
 void attention_reaches_limit(struct problem p, int64_t queries);
 
 // check_last_indexes() along N_k, for cases of p's heads, one key head each, and queries: O and LSE
-// of the last row; or the last rows of dK and dV. Who goes over all keys takes too long, and is not
-// judged.
+// of the last row; or the last rows of dK and dV, of dV alone with fewer than 8 heads: then no
+// block of other, small grids runs. Who goes over all keys takes too long, and is not judged.
 void attention_reaches_keys(struct problem p, int64_t keys);
 
 // check_first_indexes() likewise: of so many keys, and of fewer, are the last ones used? The mask

@@ -29,28 +29,33 @@ static struct check* case_of_call(struct check* c, int round) {
     return one;
 }
 
-static bool is_right(const struct arena* a, int i, const struct tensor* t, double tolerance) {
+static bool is_right(struct check* c, const struct arena* a, int i, struct budget budget) {
+    const struct tensor* t = &c->tensor[i];
     const int size = dtype_size(t->dtype);
     uint64_t at = a->layout.tensor[i].offset[0];
+    double* got = check_allocate(c, t->count, sizeof *got);
+    bool* unwritten = check_allocate(c, t->count, sizeof *unwritten);
     for (int64_t k = 0; k < t->count; k++, at += (uint64_t)size) {
-        bool unwritten = t->state->role != ARENA_IN_PLACE && arena_is_poison(a, at, size);
-        double got = dtype_load(t->dtype, a->bytes + at);
-        if (compare_element(t->want[k], got, unwritten, t->untouched[k], tolerance) != RIGHT)
-            return false;
+        unwritten[k] = t->state->role != ARENA_IN_PLACE && arena_is_poison(a, at, size);
+        got[k] = dtype_load(t->dtype, a->bytes + at);
     }
-    return true;
+    const struct comparison found =
+        compare(t->want, got, unwritten, t->untouched, t->count, budget);
+    free(got);
+    free(unwritten);
+    return comparison_passes(&found);
 }
 
 // The tensor of c is looked at, or none. Frees `one`.
-static bool fails(struct check* c, struct check* one, const struct tensor* t, double tolerance) {
+static bool fails(struct check* c, struct check* one, const struct tensor* t,
+                  const struct budget* budget) {
     struct arena left;
     struct wall_result r = trial_run(one, &left);
     bool right = r.end == WALL_EXITED && r.code == 0 && trial_seal(c, &left);
     if (right) {
         const struct arena_answer answer = arena_answer(&left);
         right = answer.rounds_done == 1 && answer.status[0] == one->expected &&
-                answer.launches[0] > 0 &&
-                (!t || is_right(&left, (int)(t - c->tensor), t, tolerance));
+                answer.launches[0] > 0 && (!t || is_right(c, &left, (int)(t - c->tensor), *budget));
     }
     free(r.output);
     free(one);
@@ -58,8 +63,9 @@ static bool fails(struct check* c, struct check* one, const struct tensor* t, do
     return !right;
 }
 
-bool trial_fails_alone(struct check* c, int round, const struct tensor* t, double tolerance) {
-    return fails(c, case_of_call(c, round), t, tolerance);
+bool trial_fails_alone(struct check* c, int round, const struct tensor* t,
+                       const struct budget* budget) {
+    return fails(c, case_of_call(c, round), t, budget);
 }
 
 bool check_is_right_with_ones(struct check* c, const struct tensor* t, double tolerance,
@@ -69,9 +75,11 @@ bool check_is_right_with_ones(struct check* c, const struct tensor* t, double to
         for (int i = 0; i < one->scalar_count; i++)
             if (strcmp(one->scalar[i].name, *flag) == 0 && one->scalar[i].integer[0] != 0)
                 one->scalar[i].integer[0] = 1;
-    return !fails(c, one, t, tolerance);
+    const struct budget budget = {.max = tolerance, .mean = tolerance};
+    return !fails(c, one, t, &budget);
 }
 
 bool check_has_numbers(struct check* c, const struct tensor* t) {
-    return !trial_fails_alone(c, c->round, t, INFINITY);
+    const struct budget any = {.max = INFINITY, .mean = INFINITY};
+    return !trial_fails_alone(c, c->round, t, &any);
 }

@@ -36,8 +36,8 @@
     CAUSE(head_mapping, "query head h uses key head h / (H_q / H_k): neighbours share one, in "    \
                         "groups of any size, "                                                     \
                         "3 as well")                                                               \
-    CAUSE(other_head, "queries of another head than the walk's are loaded: each call takes the "   \
-                      "arrays of its own head")                                                    \
+    CAUSE(other_head, "queries meet keys of another head than their own: each call takes the "     \
+                      "arrays of the head that its block has")                                     \
     CAUSE(group_not_summed, "dK and dV of a key head are sums over all query heads of its group, " \
                             "not the share of one")                                                \
     CAUSE(stride_ignored, "rows are addressed as if packed, or by another array's stride: each "   \
@@ -201,8 +201,8 @@
           "too, and a window hides them")                                                          \
     CAUSE(document, "a query sees keys of its own document alone: look up each row's, not the "    \
                     "tile's; documents may be empty, and below 0 there is none")                   \
-    CAUSE(document_of_head, "documents are a batch's: cu_seqlens has a row for each batch, which " \
-                            "all its heads share")                                                 \
+    CAUSE(document_of_head, "documents are a batch's: cu_seqlens has a row for each batch: take "  \
+                            "that of the batch of the block's own head")                           \
     CAUSE(tile_bounds,                                                                             \
           "the tiles of one row, or key, are taken for those of a block: from the earliest "       \
           "beginning to the latest end, which may be a sink's")                                    \
@@ -386,6 +386,8 @@
     CAUSE(block_order,                                                                             \
           "right while blocks begin one after the other, wrong in another order: what one block "  \
           "takes from others has to be there")                                                     \
+    CAUSE(cached_read, "__ldg() reads what the same kernel has written: its cache hears of no "    \
+                       "write, load that without it")                                              \
     CAUSE(copy_on_its_way,                                                                         \
           "a copy by cp.async is still on its way when its place is used again: wait for it")      \
     CAUSE(copy_not_awaited,                                                                        \
@@ -431,7 +433,9 @@
           "a wave is what all multiprocessors hold together, and the last may be partly filled")   \
     CAUSE(count_wraps, "a grid may have more blocks than 32 bits count, or a float can tell "      \
                        "apart")                                                                    \
-    CAUSE(card_ignored, "a limit is a number of the code's own: take it from the card")            \
+    CAUSE(card_ignored,                                                                            \
+          "a limit is a number of the code's own, or was asked of a device: take it "              \
+          "from the card")                                                                         \
     /* answers in a text (lesson 21) */                                                            \
     OPEN(no_answer, "nothing stands after the = yet: write a formula or a number")                 \
     CAUSE(bad_formula,                                                                             \

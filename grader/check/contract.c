@@ -31,7 +31,7 @@ static void fail_crash(struct check* c, const char* text) {
     if (arena_is_elsewhere(c->answer.rounds_done) && of_number)
         check_fail(c, CAUSE_stale_state, "%s", text);
     // The same call by itself has no such number: it comes from a call before.
-    if (of_number && round > 0 && round < c->rounds && !trial_fails_alone(c, round, NULL, 0))
+    if (of_number && round > 0 && round < c->rounds && !trial_fails_alone(c, round, NULL, NULL))
         check_fail(c, CAUSE_stale_state, "in call %d: %s", round + 1, text);
     if (c->crashes) check_fail(c, c->crashes, "%s", text);
 }
@@ -198,19 +198,19 @@ static void judge_status(struct check* c, int round, const char* output) {
     if (c->answer.findings > 0) fail_finding(c);
     const bool asks_another = c->answer.refused_devices > 0 || c->answer.asked_elsewhere[round];
     // What fails on the second device alone, and asks no other one, is not blamed on call 1.
-    if (round > 0 && c->first_card[0] && (asks_another || !trial_fails_alone(c, round, NULL, 0)))
+    if (round > 0 && c->first_card[0] && (asks_another || !trial_fails_alone(c, round, NULL, NULL)))
         check_fail(c, asks_another ? CAUSE_other_device : CAUSE_stale_state,
                    "%sthe launcher returned %s in call 2, whose device is another one than that of "
                    "call 1\n",
                    c->answer.refused_text, status_name(status, returned));
-    if (expected != c->expected && !trial_fails_alone(c, round, NULL, 0))
+    if (expected != c->expected && !trial_fails_alone(c, round, NULL, NULL))
         check_fail(c, CAUSE_error_left, "after a call %s the launcher returned %s for a good one\n",
                    fails_a_query(c) ? "in which the runtime refused an answer"
                                     : "whose launch failed",
                    status_name(status, returned));
     // A good call that fails by itself, too.
     if (expected != c->expected) c->expected = expected, c->otherwise = CAUSE_wrong_status;
-    if (round > 0 && c->varied && c->expected == 0 && !trial_fails_alone(c, round, NULL, 0))
+    if (round > 0 && c->varied && c->expected == 0 && !trial_fails_alone(c, round, NULL, NULL))
         check_fail(c, CAUSE_stale_state, "%sthe launcher returned %s in call %d, of other sizes\n",
                    c->answer.refused_text, status_name(status, returned), round + 1);
     judge_call(c, status);
@@ -328,10 +328,10 @@ static void judge_host(struct check* c, int round) {
     // What is 0 everywhere may be filled.
     if (none)
         check_fail(c,
-                   written                                              ? CAUSE_host_computed
-                   : allocates                                          ? CAUSE_allocates
-                   : round > 0 && !trial_fails_alone(c, round, NULL, 0) ? CAUSE_stale_state
-                                                                        : CAUSE_never_written,
+                   written                                                 ? CAUSE_host_computed
+                   : allocates                                             ? CAUSE_allocates
+                   : round > 0 && !trial_fails_alone(c, round, NULL, NULL) ? CAUSE_stale_state
+                                                                           : CAUSE_never_written,
                    "the launcher launched no kernel%s", begin_words(c, begin, sizeof begin));
     if (!on_host && c->answer.to_host[round] > 0)
         check_fail(c, CAUSE_host_computed,

@@ -495,8 +495,17 @@ static bool is_one_sided(const struct picture* p) {
                                       (one_way && !cut && by_step > energy / 3));
 }
 
+// Are the errors too large on the whole, and none of them by far? Of a mistake in few places the
+// mean says little.
+static bool is_mean_exceeded_alone(const struct picture* p) {
+    const struct comparison* f = p->found;
+    return f->mean_exceeded && f->nonfinite == 0 && f->never_written == 0 &&
+           8 * f->wrong <= f->count && f->worst <= 1.5 * p->budget.max;
+}
+
 static enum cause imprecise(const struct picture* p) {
-    return small(p) && !is_one_sided(p) ? CAUSE_low_precision : CAUSE_NONE;
+    const bool is_small = small(p) || is_mean_exceeded_alone(p);
+    return is_small && !is_one_sided(p) ? CAUSE_low_precision : CAUSE_NONE;
 }
 
 bool diagnose_added(struct check* c, const struct tensor* t) {

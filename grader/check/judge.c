@@ -245,7 +245,7 @@ static enum cause mistake(struct check* c, const struct tensor* t, struct budget
 static bool is_of_before(struct check* c, const struct tensor* t, struct budget budget,
                          bool nothing) {
     return c->round > 0 && (c->varied || nothing || arena_is_elsewhere((uint32_t)c->round)) &&
-           !trial_fails_alone(c, c->round, t, budget.max);
+           !trial_fails_alone(c, c->round, t, &budget);
 }
 
 // Is it a variable without a value? On the CPU device that is NaN. The compiler has warned, and

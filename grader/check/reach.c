@@ -331,15 +331,19 @@ void check_most(struct check* c, int64_t size, int64_t fewer, reached_fn reached
     judge_ends(c, size, fewer, reached, problem, CAUSE_grid_limit, false);
 }
 
-void check_last_indexes(struct check* c, int64_t size, double moment, reached_fn reached,
-                        const void* problem) {
+void check_last_indexes(struct check* c, int64_t size, int64_t fewer, double moment,
+                        reached_fn reached, const void* problem) {
     enum { BEFORE = 1 << 12 };  // more than any tile has
     const int64_t before = size - BEFORE;
     if (!check_can_be_huge() || copies_arrays(c, reached, problem)) return;
     c->moment = moment;
-    if (!reached_beyond(c, reached, problem, size) && reached_beyond(c, reached, problem, before) &&
-        !reached_beyond(c, reached, problem, size))
-        fail_beyond(c, CAUSE_wrapped_index, before, size);
+    if (!reached_beyond(c, reached, problem, size)) {
+        const bool right_before = reached_beyond(c, reached, problem, before);
+        if (right_before && !reached_beyond(c, reached, problem, size))
+            fail_beyond(c, CAUSE_wrapped_index, before, size);
+        if (!right_before && fewer > 0)
+            judge_huge(c, reached, problem, size, fewer, CAUSE_wrapped_index);
+    }
     c->moment = 0;
 }
 

@@ -69,10 +69,11 @@ void check_products(struct check* c, int64_t size, int64_t fewer, reached_fn rea
                     const void* problem);
 
 // The same at the very end of what the size's type counts: with `size` the last tile ends behind
-// it, with a few thousand less it does not. Only this differs between both, so it alone is judged.
-// A case has `moment` CPU seconds: who is not done then is not judged.
-void check_last_indexes(struct check* c, int64_t size, double moment, reached_fn reached,
-                        const void* problem);
+// it, with a few thousand less it does not. If it is wrong with both, `fewer` are asked, as by
+// check_first_indexes(); 0: nobody asks. A case has `moment` CPU seconds: who is not done then is
+// not judged.
+void check_last_indexes(struct check* c, int64_t size, int64_t fewer, double moment,
+                        reached_fn reached, const void* problem);
 
 // Does the launcher pass pointers into the arrays to all of its kernels, where parts of one lie
 // more than 2^31 elements behind each other? The item fails as wrapped_index if with `size` rows or

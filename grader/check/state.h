@@ -198,7 +198,8 @@ struct wall_result trial_run(struct check* c, struct arena* a);
 // Does this call of the case fail, too, if it is the only one? It launches nothing, returns another
 // status, or leaves a wrong t, if that is not NULL; what t is to hold in this call is selected
 // (alone.c).
-bool trial_fails_alone(struct check* c, int round, const struct tensor* t, double tolerance);
+bool trial_fails_alone(struct check* c, int round, const struct tensor* t,
+                       const struct budget* budget);
 
 // What every contract asks for beside right numbers (contract.c): each of these fails the item.
 //

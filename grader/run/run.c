@@ -448,7 +448,8 @@ static void hold(bool held) {
 static int fail_at(uint32_t r) {
     if (layout->fail_at == 0 || strcmp(layout->fail_call, "query") != 0)
         return r == 0 ? layout->fail_at : 0;
-    return r + 1 < layout->rounds ? layout->fail_at + (int)r : 0;
+    const bool is_last = layout->rounds > 1 && r + 1 == layout->rounds;
+    return is_last ? 0 : layout->fail_at + (int)r;
 }
 
 static void run_round(uint32_t r) {

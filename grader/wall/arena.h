@@ -110,7 +110,7 @@ struct arena_layout {
     // check_reaches() (reach.h).
     uint32_t few_blocks, few_bytes;
     // The fail_at-th call (from 1) of fail_call in round 0 fails; 0: none. A "query" that fails is
-    // the next one in each round, and none in the last.
+    // the next one in each round, and none in the last of several.
     int32_t fail_at;
     char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch", "query"
     struct arena_scalar scalar[ARENA_SCALARS];

@@ -23,7 +23,8 @@ void cudev_on_error(const char* kind, unsigned line, const char* text) __attribu
 // writes; the text calls it a race), "out_of_bounds", "uninitialised", "misaligned",
 // "host_pointer", "freed", "read_only", "wrapped_index", "async_order" (between threads, TMA and
 // wgmma), "swizzle" (TMA and wgmma use different ones; the text calls it async_order),
-// "copy_on_its_way" (cp.async, for which nobody waits; the text calls it a race),
+// "copy_on_its_way" (cp.async, for which nobody waits; the text calls it a race), "cached_read"
+// (__ldg() of what the same kernel has written; the text calls it a race),
 // "copy_not_awaited" (a thread reads what its own cp.async still brings; the text calls it
 // uninitialised),
 // "uninitialised_copy" (cudaMemcpy read it; the text calls it uninitialised), "out_of_bounds_store"

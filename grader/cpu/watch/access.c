@@ -362,6 +362,19 @@ void cudev_access(const volatile void* p, size_t bytes, enum cudev_access access
     watch_any(p, (unsigned)bytes, access, pc);
 }
 
+void cudev_access_cached(const volatile void* p, size_t bytes, const void* pc) {
+    struct watch* watch = cudev_self ? cudev_self->watch : NULL;
+    const uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
+    if (!watch || !watch->check || offset >= WINDOW_OFFSET) return;
+    const uint64_t me =
+        watch->now | (uint64_t)cudev_self->current << SLOT_THREAD_SHIFT | site_at(pc);
+    for (size_t i = 0; i < bytes; i += 4) {
+        const unsigned part = bytes - i < 4 ? (unsigned)(bytes - i) : 4;
+        const uint64_t mask = ((1u << part) - 1) << (offset + i) % 4;
+        cudev_race_cached(watch, offset + i, me | mask << SLOT_MASK_SHIFT);
+    }
+}
+
 // Bytes that the type does not align: structures, memcpy. A GPU moves them in pieces of 4 bytes, or
 // in smaller pieces where the address asks for it.
 void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access access,

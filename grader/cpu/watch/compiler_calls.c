@@ -192,6 +192,10 @@ void cudev_announce_sum(const volatile void* p, size_t bytes) {
     cudev_access(p, bytes, CUDEV_ATOMIC, CALLER);
 }
 
+void cudev_announce_cached(const volatile void* p, size_t bytes) {
+    cudev_access_cached(p, bytes, CALLER);
+}
+
 void cudev_load_announced(void* old, const volatile void* p, size_t bytes) {
     if (bytes == 2)
         __atomic_load((const volatile uint16_t*)p, (uint16_t*)old, __ATOMIC_RELAXED);

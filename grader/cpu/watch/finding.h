@@ -35,6 +35,7 @@ struct finding {
     unsigned thread, other_thread;
     enum cudev_access access, other_access;
     bool left;           // of FOUND_RACE: `access` is that of a copy for which nobody has waited
+    bool cached;         // of FOUND_RACE: `access` is a read by __ldg(), which no order helps
     bool copied;         // of FOUND_UNINITIALISED: by a copy that has not been waited for
     unsigned copy_site;  // which one, if it is the thread's own; else 0
     size_t bytes;
@@ -68,7 +69,8 @@ const char* cudev_finding_kind(const struct finding* f);  // "out_of_bounds"
 // What is wrong, for `why` of a finding, where the mistake is no missing order.
 extern const char cudev_other_swizzle[];
 // The kind as cudev_on_finding() is told it, where that knows more: "race_of_writes", "swizzle",
-// "copy_on_its_way", "copy_not_awaited", "uninitialised_copy", "out_of_bounds_store".
+// "cached_read", "copy_on_its_way", "copy_not_awaited", "uninitialised_copy",
+// "out_of_bounds_store".
 const char* cudev_finding_cause(const struct finding* f);
 // No thread reads there, so no barrier is missing: two threads have computed the same index.
 bool cudev_race_of_writes(const struct finding* f);

@@ -36,6 +36,7 @@ const char* cudev_finding_cause(const struct finding* f) {
     return cudev_race_of_writes(f)         ? "race_of_writes"
            : f->why == cudev_other_swizzle ? "swizzle"
            : f->left                       ? "copy_on_its_way"
+           : f->cached                     ? "cached_read"
            : f->copied                     ? "copy_not_awaited"
            : read_by_host(f)               ? "uninitialised_copy"
            : is_store_outside(f)           ? "out_of_bounds_store"
@@ -100,6 +101,7 @@ static void add_deed(const struct finding* f, const struct source_line* s, bool 
     add(f->left && mine          ? "'s copy is on its way"
         : access == CUDEV_ATOMIC ? " does an atomic"
         : is_write(access)       ? " writes"
+        : f->cached && mine      ? " reads by __ldg()"
                                  : " reads");
 }
 
@@ -185,6 +187,9 @@ static const char* advice(const struct finding* f) {
         if (f->left)
             return "wait for the own copies, then for the other threads, before their place is "
                    "used for\n        anything else: also where the loop that waits has no round";
+        if (f->cached)
+            return "load it without __ldg(): its cache hears of no write, and may hold what was "
+                   "there before";
         if (cudev_race_of_writes(f))
             return "which of the two should write it? look at the index that they compute";
         if (f->block == f->other_block && has_buffers(f))

@@ -128,3 +128,10 @@ void cudev_race_overwritten(struct watch* watch, uint64_t offset, uint64_t me, b
                             : report(watch, FOUND_RACE, offset, slot[0], true, me, true);
     if (f) f->left = left;
 }
+
+void cudev_race_cached(struct watch* watch, uint64_t offset, uint64_t me) {
+    const uint64_t last = RACE_SHADOW[offset >> 2][0];
+    if (last < watch->launch_floor || !(slot_mask(last) & slot_mask(me))) return;
+    struct finding* f = report(watch, offset, last, true, me, false);
+    if (f) f->cached = true;
+}

@@ -12,6 +12,9 @@ void cudev_race_access(struct watch* watch, uint64_t offset, uint64_t me, bool w
 // A copy arrives at the word; left: nobody has waited for it, and the block is over. It is a race
 // if somebody has written there since the copy was issued.
 void cudev_race_overwritten(struct watch* watch, uint64_t offset, uint64_t me, bool left);
+// The read `me`, by way of a cache that hears of no write: is the word one that this launch has
+// written? Then no order helps.
+void cudev_race_cached(struct watch* watch, uint64_t offset, uint64_t me);
 
 // ---- thread_order.c: order between the threads of one block -------------------------------------
 

@@ -211,11 +211,17 @@ CUDEV_MIXED(double, float, double)
 
 // ---- loads and stores with a hint to the cache, and assumptions ----
 
+// By way of a cache that hears of no write: for what no thread of the kernel writes.
+template <class T> inline T __ldg(const T* p) {
+#ifdef CUDEV_WATCHED
+    cudev_announce_cached(p, sizeof *p);
+#endif
+    return *p;
+}
 #define CUDEV_LOAD(name)                           \
     template <class T> inline T name(const T* p) { \
         return *p;                                 \
     }
-CUDEV_LOAD(__ldg)
 CUDEV_LOAD(__ldca)
 CUDEV_LOAD(__ldcg)
 CUDEV_LOAD(__ldcs)

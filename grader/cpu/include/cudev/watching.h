@@ -36,6 +36,9 @@ enum cudev_access {
 void cudev_announce(enum cudev_access access, const volatile void* p, size_t bytes);
 // The same of an atomic that adds real numbers, of 2, 4 or 8 bytes: their order rounds the sum.
 void cudev_announce_sum(const volatile void* p, size_t bytes);
+// The access that follows is a read by way of a cache that hears of no write: nothing orders it
+// behind a write of the same kernel.
+void cudev_announce_cached(const volatile void* p, size_t bytes);
 // What the caller has announced as CUDEV_ATOMIC, of 2, 4 or 8 bytes: *old = *p; if *p is *old
 // still, it becomes *wanted, else *old becomes what it is. Returns whether it was.
 void cudev_load_announced(void* old, const volatile void* p, size_t bytes);
