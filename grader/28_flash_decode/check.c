@@ -61,8 +61,7 @@ static void lengths_differ(struct check* c) {
     decode_case(with_lengths(decode_of(c, 4, 16), 8, of_eight), "", JUDGE_O);
 }
 
-// Two sequences of one length, two key heads of each, and of a group of 20 two tiles of rows have
-// their parts at a time, if blocks begin in another order.
+// Sequences, key heads and tiles of rows have their parts at a time, if blocks start in some order.
 static void mixed_blocks(struct check* c) {
     const int64_t length = pages(c, 30, 40), lengths[] = {length, length};
     struct decode p = with_lengths(with_key_heads(decode_of(c, 20, 16), 2), 2, lengths);
@@ -453,8 +452,7 @@ static void one_page(struct check* c) {
 // Behind the end the table names no pages, or ends, always in the middle of 32 keys: whoever takes
 // tiles of so many for full asks for a page more. The last page is not full. Of four queries the
 // first do not see the last tile, of 16 keys or 32, nor all of the one before. 64 heads with room
-// for hundreds of pages: the workspace has 32 parts for each. And so many heads that keys need not
-// be split: every block has a long way.
+// for hundreds of pages: the workspace has 32 parts for each, and keys need not be split.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     struct decode p = with_queries(decode_of(c, 4, 32 * check_pick(c, 20, 25) + 1), 4);

@@ -132,6 +132,6 @@ void cudev_race_overwritten(struct watch* watch, uint64_t offset, uint64_t me, b
 void cudev_race_cached(struct watch* watch, uint64_t offset, uint64_t me) {
     const uint64_t last = RACE_SHADOW[offset >> 2][0];
     if (last < watch->launch_floor || !(slot_mask(last) & slot_mask(me))) return;
-    struct finding* f = report(watch, offset, last, true, me, false);
+    struct finding* f = report(watch, FOUND_RACE, offset, last, true, me, false);
     if (f) f->cached = true;
 }
