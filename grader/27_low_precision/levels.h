@@ -95,6 +95,21 @@ static void with_levels(struct low l, double factor, double (*level)(int64_t n),
     low_judge(&l, JUDGE_O);
 }
 
+// Values that have a scale above 1.
+static void with_large_values(struct low l, double (*level)(int64_t n), const char* what) {
+    l.p.scale = 1;
+    low_begin(&l, what);
+    set_levels(&l, ARRAY_Q, one);
+    set_levels(&l, ARRAY_K, level);
+    const struct tensor* V = l.p.array[ARRAY_V].tensor;
+    double* X = check_allocate(l.p.check, V->count, sizeof *X);
+    for (int64_t e = 0; e < V->count; e++) X[e] = 2000 * V->value[e];
+    low_set(&l, ARRAY_V, X);
+    free(X);
+    check_run(l.p.check);
+    low_judge(&l, JUDGE_O);
+}
+
 static double last_of_64(int64_t n) {
     return n % 64 == 63 ? 8 : 0;
 }

@@ -188,7 +188,7 @@ void cudev_announce(enum cudev_access access, const volatile void* p, size_t byt
 }
 
 void cudev_announce_sum(const volatile void* p, size_t bytes) {
-    sites()->adds[site_at(CALLER)] = true;
+    if (cudev_self && cudev_self->watch) sites()->adds[site_at(CALLER)] = true;
     cudev_access(p, bytes, CUDEV_ATOMIC, CALLER);
 }
 
