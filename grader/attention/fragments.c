@@ -201,6 +201,15 @@ static bool rows_of_walk(const struct problem* p, const void* how, int64_t b, in
     return true;
 }
 
+// All that is wrong is 0: that tells nothing of an l that was summed too often.
+static bool are_wrong_ones_zero(const struct suspect* s) {
+    const struct tensor* t = s->tensor;
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e] && !(fabs(t->got[e] - t->want[e]) <= s->budget.max) && t->got[e] != 0)
+            return false;
+    return true;
+}
+
 static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t block_k,
                                bool backwards, bool to_end) {
     static const enum cause causes[FLAWS] = {
@@ -225,6 +234,7 @@ static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t
     // Only there does it matter which tiles a block leaves out.
     const int first = to_end ? MASKED_TO_END : block_q == 64 ? 0 : UNGUARDED;
     for (int flaw = first; flaw < (to_end ? FLAWS : MASKED_TO_END); flaw++) {
+        if (causes[flaw] == CAUSE_merged_twice && are_wrong_ones_zero(s)) continue;
         const bool other = flaw == MAX_OF_OTHERS || flaw == SUM_OF_OTHERS;
         const int from = flaw == MASKED ? 1 : flaw == MASKED_TO_END ? OF_FIRST_8 : OWN_PAIR;
         const int end = flaw == MASKED ? OF_FIRST_8 : flaw == MASKED_TO_END ? WAYS_TO_ASK : 1;
