@@ -213,8 +213,8 @@ __device__ __forceinline__ void add_room(struct state<T>& s, float alpha[2], boo
         if (both || alpha[r] != 1.0f) s.m[r] += ROOM, alpha[r] *= 1.0f / (1 << (int)ROOM);
 }
 
-// P, and the sums of its rows. A row that has seen no key yet has m = -infinity and only scores of
-// -infinity: with guard it is shifted by 0.
+// P, and the sums of its rows; weights() takes v out of these. A row that has seen no key yet has
+// m = -infinity and only scores of -infinity: with guard it is shifted by 0.
 //     P_ij = 2^(S_ij c k + log2 v - m_i + 8)                                      (README eq. 5)
 template <class T>
 __device__ __forceinline__ void exponentials(const struct state<T>& s, float P[T::BLOCK_K / 2],
