@@ -336,6 +336,8 @@ told "told.cu:2:44: error: variable length array 't'" \
 told "told.cu:2: error: the size of a __shared__ array is a constant, and n is none" \
     '__global__ void k(float* p, int n) { __shared__ float t[n]; t[0] = 1; p[0] = t[0]; }'
 told "told.cu:2:36: error: 'printf' was not declared" '__global__ void k() { if (false) ; printf("x"); }'
+told "told.cu: its __constant__ variables have 80000 bytes together, and a GPU has 65536" \
+    '__constant__ float c[10000], d[10000];' '__global__ void k(float* p) { p[0] = c[0] + d[0]; }' "$launcher"
 told "told.cu:2: includes iostream: print with printf() of <stdio.h>" '#include <iostream>' "$launcher"
 told "told.cu:4: string needs functions of the C++ library, which a graded file may not call; use" \
     '#include <string>' "$launcher" 'size_t f(int n) { std::string s(n, 32); s += "d"; return s.size(); }'

@@ -83,15 +83,18 @@ lib/rewrite "$file" out/source/unit.cpp "$file" out/unset out/source/unit.cu out
     exit "$NOT_REWRITTEN"
 
 # What nvcc says to a file that the CPU device runs, if that was asked for: a note on which nothing
-# depends. It looks at both sides of the file and makes no program.
+# depends. It reads both sides of the file and makes no program. Optimising takes ten times as long,
+# and what it would say then the CPU device says itself.
 nvcc_job=
 if [ -n "${NOTE:-}" ] && command -v nvcc >/dev/null 2>&1; then
     {
         # shellcheck disable=SC3045  # dash and bash have it
         ulimit -t 20
-        note=80
+        note=80 only=
         ! grep -q '"hopper\.h"' "$file" || note=90a
-        nice nvcc -std=c++17 -gencode "arch=compute_$note,code=sm_$note" -Iinclude -cuda out/source/unit.cu -o out/nvcc.ii >out/nvcc 2>&1
+        ! nvcc --help | grep -q -e '-fdevice-syntax-only' || only=-fdevice-syntax-only
+        nice nvcc -std=c++17 -gencode "arch=compute_$note,code=sm_$note" $only -Iinclude -cuda out/source/unit.cu \
+            -o out/nvcc.ii >out/nvcc 2>&1
         case $? in [1-9]) ;; *) : >out/nvcc ;; esac # killed, or fine
     } 2>/dev/null &
     nvcc_job=$!

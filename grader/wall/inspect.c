@@ -419,6 +419,22 @@ static bool find_constructor(char* sections, struct verdict* v) {
     return false;
 }
 
+// A GPU has 64 KB for them: CUDA C++ Programming Guide, "Technical Specifications per Compute
+// Capability". nvcc says so too, but not every student has it.
+static bool find_too_many_constants(char* sections, struct verdict* v) {
+    const unsigned long most = 64 * 1024;
+    unsigned long all = 0;
+    for (char* line; (line = next_line(&sections));) {
+        const char* section = strstr(line, " cudev_constant_");
+        unsigned long bytes = 0;
+        if (section && sscanf(section, "%*s %*s %*s %*s %lx", &bytes) == 1) all += bytes;
+    }
+    return all > most && refuse(v,
+                                "%s: its __constant__ variables have %lu bytes together, and a GPU "
+                                "has %lu for them; larger tables stand in __device__ memory",
+                                v->shown_name, all, most);
+}
+
 // ---- a function that is not there
 
 bool inspect_missing(const char* out, const char* function, char* name, size_t size) {
@@ -493,7 +509,8 @@ enum inspection inspect_unit(const char* out, const char* shown_name, const char
     } looks[] = {{"unit.s", find_assembly},
                  {"symbols", find_bad_symbol},
                  {"symbols-watched", find_bad_symbol},
-                 {"sections", find_constructor}};
+                 {"sections", find_constructor},
+                 {"sections", find_too_many_constants}};
     struct verdict v = {message, message_size, function, shown_name, false, NULL, 0};
     struct lists l = {false, read_out(out, "device"), read_out(out, "watching"),
                       read_out(out, "runner"), read_out(out, "gated")};
