@@ -80,6 +80,7 @@ recorded() {
 for csv in $(recorded); do
     lesson=$(basename "$csv" .csv)
     draw ladder "$to/ladder_${lesson%%_*}.svg" "$csv"
+    draw ladder "$to/own_${lesson%%_*}.svg" own=1 "$csv"
     for d in 64 128; do draw sweep "$to/sweep_${lesson%%_*}_d$d.svg" d=$d "$csv"; done
 done
 # shellcheck disable=SC2046  # one word each

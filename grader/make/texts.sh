@@ -17,8 +17,9 @@ recorded() { # recorded LESSON.ENDING: the figures of the first GPU there are so
     for csv in plots/data/*/"$1"; do
         [ -e "$csv" ] || continue
         awk -v sizes=4 -f grader/make/bench_table.awk "$csv"
-        ladder=plots/svg/ladder_${1%%_*}.svg
-        [ ! -e "$ladder" ] || sed -n "s|^<title>\(.*\)</title>\$|\n![\1](../../$ladder)|p" "$ladder"
+        for ladder in plots/svg/ladder_${1%%_*}.svg plots/svg/own_${1%%_*}.svg; do
+            [ ! -e "$ladder" ] || sed -n "s|^<title>\(.*\)</title>\$|\n![\1](../../$ladder)|p" "$ladder"
+        done
         return
     done
     echo "(no run has been recorded yet)"

@@ -68,6 +68,11 @@ unnamed=$(
         rows "$csv" 'index("'"$size"' and ", $at["size"] " and ") { print $at["version"] }' | sed 1d >names
         [ -s names ] || echo "$plot: $size"
         while read -r name; do lacks "$plot" "$name"; done <names
+        plot=plots/svg/own_${lesson%%_*}.svg
+        [ ! -e "$plot" ] || {
+            rows "$csv" '$at["kind"] ~ /^(step|solution)$/ { print $at["version"] }' | sed 1d | sort -u >names
+            while read -r name; do lacks "$plot" "$name"; done <names
+        }
         for plot in plots/svg/sweep_"${lesson%%_*}"_d*.svg; do
             [ -e "$plot" ] || continue
             d=$(basename "$plot" .svg)
