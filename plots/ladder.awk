@@ -2,7 +2,7 @@
 # headlines.txt has, or at the first of those that most versions have a time for. A size that
 # memory bounds is told in GB/s, the others in TFLOP/s; with both in one ladder the bars are
 # shares of their ceilings.
-# own=1: where the libraries' bars leave a lesson's own no room, its own ones once more, without them.
+# own=1: where the libraries' bars leave a lesson's own no room, its own ones alone.
 # A second file is one's own record (build/bench/LESSON/yours.csv): its solution and yours
 # are drawn in colour, below what is recorded.
 {

@@ -27,6 +27,7 @@ pages() {
     while read -r name text title; do
         [ ! -e "$text" ] || echo "$name $text $title"
     done <<'PAGES'
+blackwell lessons/BLACKWELL.md After Hopper: Blackwell
 ideas lessons/IDEAS.md What ideas are worth
 course README.md The course: commands, grading, platforms
 instructors lessons/INSTRUCTORS.md For instructors

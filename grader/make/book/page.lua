@@ -15,6 +15,7 @@ local function page_of(path)
         ["CONTRIBUTING.md"] = "contributing",
         ["grader/README.md"] = "grader",
         ["grader/cpu/README.md"] = "cpu_device",
+        ["lessons/BLACKWELL.md"] = "blackwell",
         ["lessons/IDEAS.md"] = "ideas",
         ["lessons/INSTRUCTORS.md"] = "instructors",
     }
