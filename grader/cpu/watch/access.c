@@ -82,6 +82,11 @@ static __attribute__((noinline)) uint64_t outside(struct watch* watch, const vol
 
 // ---- the rare cases, and everything that changes more than one slot -----------------------------
 
+// The slot of an access by the thread, without its bytes.
+static uint64_t slot_of(const struct watch* watch, unsigned thread, const void* pc) {
+    return watch->now | (uint64_t)thread << SLOT_THREAD_SHIFT | site_at(pc);
+}
+
 static void check(struct watch* watch, uint64_t offset, unsigned bytes, enum cudev_access access,
                   const void* pc) {
     if (offset + bytes > OWNER_SHADOW[offset >> PAGE_SHIFT]) {
@@ -91,7 +96,7 @@ static void check(struct watch* watch, uint64_t offset, unsigned bytes, enum cud
     const bool write = is_write(access);
     if (write && cudev_is_read_only(offset))
         cudev_bounds_read_only(watch, offset, bytes, access, pc);
-    uint64_t me = watch->now | (uint64_t)watch->worker->current << SLOT_THREAD_SHIFT | site_at(pc);
+    uint64_t me = slot_of(watch, watch->worker->current, pc);
     if (access >= CUDEV_ATOMIC) me |= SLOT_ATOMIC;
     if (access >= CUDEV_VOLATILE_READ) me |= SLOT_VOLATILE;
     for (unsigned done = 0; done < bytes;) {
@@ -188,7 +193,7 @@ void cudev_access_arrival(struct worker* w, const void* to, const void* from, un
     if (!watch->check || offset >= WATCHED_BYTES) return;
     uint64_t source = used ? offset_of(watch, from, bytes, CUDEV_READ, pc) : WATCHED_BYTES;
     if (source < WATCHED_BYTES) check(watch, source, used, CUDEV_READ, pc);
-    uint64_t me = watch->now | (uint64_t)w->current << SLOT_THREAD_SHIFT | site_at(pc);
+    const uint64_t me = slot_of(watch, w->current, pc);
     for (unsigned i = 0; i < bytes; i += 4)
         if (INIT_SHADOW[(offset + i) >> 2]) cudev_race_overwritten(watch, offset + i, me, false);
     check(watch, offset, bytes, CUDEV_WRITE, pc);
@@ -201,7 +206,7 @@ void cudev_access_left(struct worker* w, unsigned thread, const void* to, unsign
     struct watch* watch = w->watch;
     uint64_t offset = (uint64_t)((const char*)to - ARENA_BASE);
     if (!watch->check || offset >= WATCHED_BYTES) return;
-    uint64_t me = watch->now | (uint64_t)thread << SLOT_THREAD_SHIFT | site_at(pc);
+    const uint64_t me = slot_of(watch, thread, pc);
     for (unsigned i = 0; i < bytes; i += 4)
         if (INIT_SHADOW[(offset + i) >> 2]) cudev_race_overwritten(watch, offset + i, me, true);
 }
@@ -366,8 +371,7 @@ void cudev_access_cached(const volatile void* p, size_t bytes, const void* pc) {
     struct watch* watch = cudev_self ? cudev_self->watch : NULL;
     const uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
     if (!watch || !watch->check || offset >= WINDOW_OFFSET) return;
-    const uint64_t me =
-        watch->now | (uint64_t)cudev_self->current << SLOT_THREAD_SHIFT | site_at(pc);
+    const uint64_t me = slot_of(watch, cudev_self->current, pc);
     for (size_t i = 0; i < bytes; i += 4) {
         const unsigned part = bytes - i < 4 ? (unsigned)(bytes - i) : 4;
         const uint64_t mask = ((1u << part) - 1) << (offset + i) % 4;
