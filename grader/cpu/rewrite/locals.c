@@ -66,8 +66,28 @@ static bool opens_switch(size_t open) {
     return is(previous(head), "switch");
 }
 
+// The variables of a declaration that have no value when it ends: tokens.
+struct unset {
+    size_t name[64];
+    unsigned count;
+};
+
+// float whole, part = modff(x, &whole); what is named between brackets of a value, the tokens from
+// `first` to `end`, may have got its own there, and so may what is assigned. An address alone,
+// struct state s, *p = &s, gives none.
+static void forget_named(struct unset* u, size_t first, size_t end) {
+    int depth = 0;
+    for (size_t i = first; i < end; i = next(i)) {
+        depth += opens(i) - closes(i);
+        if (depth == 0 && !is(next(i), "=")) continue;
+        for (unsigned k = u->count; k-- > 0;)
+            if (same_word(i, u->name[k])) u->name[k] = u->name[--u->count];
+    }
+}
+
 void unset_locals(size_t end) {
     static size_t members_end;  // behind which functions go on
+    struct unset unset = {.count = 0};
     struct text names = {0};
     bool macro = tokens[end + 1].kind == SPACE && in_define_after(end + 1, false);
     if (is(end, "{") && opens_members(end)) members_end = matching(end);
@@ -81,20 +101,25 @@ void unset_locals(size_t end) {
         while (is(i, "[")) i = next(matching(i));
         if (tokens[name].kind != WORD || !is_one_of(i, "; , =")) break;
         if (!is(i, "=")) {
-            if (names.length) add(&names, ", ");
-            add_bytes(&names, tokens[name].text, tokens[name].length);
+            if (unset.count < sizeof unset.name / sizeof *unset.name)
+                unset.name[unset.count++] = name;
             if (is(next(name), "[")) check_own_array(name);
         }
+        const size_t value = i;
         while (!is(i, ";") && !is(i, ",")) {
-            if (tokens[i].kind == END || closes(i)) goto done;
+            if (tokens[i].kind == END || closes(i)) return;
             i = next(opens(i) ? matching(i) : i);
         }
+        forget_named(&unset, value, i);
         if (is(i, ";")) {
+            for (unsigned k = 0; k < unset.count; k++) {
+                if (k) add(&names, ", ");
+                add_bytes(&names, tokens[unset.name[k]].text, tokens[unset.name[k]].length);
+            }
             if (names.length) replace(i, "; ::cudev::unset(%s);", names.data);
             break;
         }
         i = next(i);
     }
-done:
     free(names.data);
 }
