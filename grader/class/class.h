@@ -230,6 +230,13 @@ size_t without_ending(const char* name, const char* const* endings);
 extern const char* const archive_endings[];
 extern const char* const closed_endings[];
 
+// The name's length without the ending of an archive of either kind, if it has one.
+size_t without_archive(const char* name, bool* is);
+
+// The length of the name's first n bytes without the ending of the lesson's file, with which a
+// packed file may keep it: "ada.cu.zip"; or with ".txt" behind it.
+size_t without_file_ending(const char* name, size_t n, const char* file);
+
 // May this path be the file that is wanted, "gqa.cu"? True for every .cu without a folder, else if
 // the name contains "gqa".
 bool file_may_be(const char* path, const char* wanted);

@@ -44,9 +44,17 @@ static enum fit fit_of(const struct class_lesson* l, const char* name, bool canv
     return fit == FIT_NOT && !strcasecmp(name, full) ? FIT_NEARLY : fit;
 }
 
+// Does the path go through this folder?
+static bool goes_through(const char* path, const char* folder) {
+    const size_t n = strlen(folder);
+    for (const char* in = path; (in = strstr(in, folder)); in++)
+        if ((in == path || in[-1] == '/') && in[n] == '/') return true;
+    return false;
+}
+
 // How likely this entry is the one that the student means; 0 if it is not the file of this lesson.
-// What was worked on counts more than the untouched exercise, and that more than what lies in
-// solutions/ and saved/. Then the right name counts, then the folder with the lesson's name, then
+// What was worked on counts more than the untouched exercise, and that more than what lies in the
+// course's solutions/ and in saved/. Then the right name counts, then the folder with the lesson's name, then
 // few folders above the file.
 static int rank_of(const struct class_lesson* l, const struct entry* e, int lesson, bool canvas) {
     const char* path = e->inside;
@@ -61,7 +69,8 @@ static int rank_of(const struct class_lesson* l, const struct entry* e, int less
     snprintf(place, sizeof place, "%s/", l->name);
     const char* in = strstr(path, place);
     bool own = in && (in == path || in[-1] == '/') && base_name(path) == in + strlen(place);
-    bool other = strstr(path, "solutions/") || strstr(path, "saved/");
+    snprintf(place, sizeof place, "solutions/%s", l->name);
+    bool other = goes_through(path, place) || goes_through(path, "saved");
     int rank = other                ? (fit == FIT_EXACT ? 40 : 20)
                : is_untouched(l, e) ? 60
                                     : (fit == FIT_EXACT ? 500 : 100) + (own ? 100 : 0);

@@ -106,6 +106,26 @@ static bool is_inside(const char* path, const char* folder) {
     return !strncmp(path, folder, n) && (path[n] == '/' || !path[n]);
 }
 
+// Is there something in the folder that no run has put there, and that no instructor prepares? Who
+// may enter it is changed below: that is not done to a home or to /tmp.
+static bool is_foreign(const char* path) {
+    static const char tables[] = " weights.csv late_rules.csv late.csv overrides.csv who.csv ";
+    bool foreign = false, lock = false;
+    int written = 0;  // of what every run writes
+    struct stat st;
+    DIR* folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? opendir(path) : NULL;
+    if (!folder) return true;
+    for (struct dirent* e; (e = readdir(folder));) {
+        char name[300];
+        snprintf(name, sizeof name, " %s ", e->d_name);
+        lock |= !strcmp(e->d_name, ".lock");
+        written += !strcmp(e->d_name, "settings.json") || !strcmp(e->d_name, "jobs");
+        foreign |= strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && !strstr(tables, name);
+    }
+    closedir(folder);
+    return foreign && !lock && written < 2;
+}
+
 void class_open(struct class* class) {
     static char whole[PATH_MAX];
     char from[PATH_MAX], parent[PATH_MAX];
@@ -117,8 +137,13 @@ void class_open(struct class* class) {
     if (!whole[0] && !realpath(".", whole)) class_refuse("OUT=%s: %s", class->out, strerror(errno));
     if (is_inside(whole, from))
         class_refuse("OUT=%s lies inside SUBMISSIONS; give another folder", class->out);
-    if (mkdir(class->out, 0700) != 0 && errno != EEXIST)
-        class_refuse("OUT=%s: %s", class->out, strerror(errno));
+    if (mkdir(class->out, 0700) != 0) {
+        if (errno != EEXIST) class_refuse("OUT=%s: %s", class->out, strerror(errno));
+        if (is_foreign(class->out))
+            class_refuse("OUT=%s is no folder of a class: give a new one, an empty one, or that of "
+                         "an earlier run",
+                         class->out);
+    }
     if (chmod(class->out, 0700) != 0 || !realpath(class->out, whole))
         class_refuse("OUT=%s: %s", class->out, strerror(errno));
     if (is_inside(from, whole))

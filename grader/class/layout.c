@@ -358,16 +358,15 @@ static size_t before_lesson(const char* name, size_t n, const char* lesson) {
 // of the student's name in it.
 static int flat_lesson(const struct class* class, const char* name, size_t* size) {
     for (int l = 0; l < class->lessons; l++) {
-        const char* const endings[] = {file_ending(class->lesson[l].file), NULL};
-        size_t n = without_ending(name, endings), m = without_copy(name, n, false);
+        size_t n = without_file_ending(name, strlen(name), class->lesson[l].file),
+               m = without_copy(name, n, false);
         if (name[n] && (*size = before_lesson(name, m, class->lesson[l].name)) > 0) return l;
     }
     *size = strlen(name);
     for (int i = 0; i < class->known_lessons; i++)
         if (before_lesson(name, strcspn(name, "."), class->known_lesson[i]) > 0) return -2;
     if (class->lessons > 1) return -1;
-    const char* const endings[] = {file_ending(class->lesson[0].file), NULL};
-    size_t n = without_ending(name, endings);
+    size_t n = without_file_ending(name, strlen(name), class->lesson[0].file);
     if (!name[n] || file_fits(name, class->lesson[0].file, true) != FIT_NOT) return -1;
     *size = n;
     return 0;
@@ -381,14 +380,18 @@ static void give_named(struct class* class, const struct place* p, struct entry*
     char name[1024];
     snprintf(name, sizeof name, "%.*s", (int)(n < 1000 ? n : 1000), path);
     bool holds = e->kind == ENTRY_FOLDER || e->kind == ENTRY_ARCHIVE || path[n] == '/';
-    bool closed = name[without_ending(name, closed_endings)] != '\0';
-    if (!holds && !closed) {
+    bool packed;
+    const size_t bare = without_archive(name, &packed);
+    if (!holds && !packed) {
         lesson = flat_lesson(class, name, &size);
         if (lesson == -2)
             snprintf(e->why, sizeof e->why, "of a lesson that this run does not grade");
         // ada_my_kernel.cu, ada-gqa-final.cu, ada_report.pdf: of Ada of the roster, whatever it is;
         // but Jean-Luc is not Jean.
-        size_t stem = strlen(name) - strlen(file_ending(name)), own = 0;
+        size_t stem = lesson >= 0
+                          ? without_file_ending(name, strlen(name), class->lesson[lesson].file)
+                          : strlen(name) - strlen(file_ending(name)),
+               own = 0;
         const struct row* row = row_before(class, name, &own);
         bool of_row = row && own < stem && (lesson == -1 || (lesson >= 0 && size == stem));
         if (of_row && lesson >= 0 && name[own] != '_')
@@ -399,8 +402,9 @@ static void give_named(struct class* class, const struct place* p, struct entry*
         }
         if (lesson < 0) return;
     } else {
-        size = without_ending(name, closed ? closed_endings : archive_endings);
-        if (e->kind == ENTRY_FOLDER && !path[n]) size = n;
+        size = e->kind == ENTRY_FOLDER && !path[n] ? n : bare;
+        for (int l = 0; l < class->lessons && packed && size == bare; l++)
+            size = without_file_ending(name, bare, class->lesson[l].file);
         for (int l = 0; l < class->lessons; l++) {
             size_t m = before_lesson(name, size, class->lesson[l].name);
             if (m > 0) size = m;

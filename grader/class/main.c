@@ -40,9 +40,11 @@ static void read_options(struct class* class) {
     class->dry = !strcmp(option("DRY", "no"), "yes");
     class->plain = !strcmp(option("LAYOUT", "any"), "plain");
     const char* jobs = option("JOBS", NULL);
-    class->jobs = jobs ? atoi(jobs) : (int)sysconf(_SC_NPROCESSORS_ONLN);
-    if (class->jobs < 1 || class->jobs > 1000)
-        class_refuse("JOBS=%s: a number from 1 on is expected", jobs);
+    char* end = NULL;
+    const long at_once = jobs ? strtol(jobs, &end, 10) : sysconf(_SC_NPROCESSORS_ONLN);
+    if (at_once < 1 || at_once > 1000 || (end && *end))
+        class_refuse("JOBS=%s: a number from 1 to 1000 is expected", jobs);
+    class->jobs = (int)at_once;
     if (!class->submissions)
         class_refuse("SUBMISSIONS= is missing: the folder with what was handed in.\n"
                      "  make class SUBMISSIONS=folder LESSON=17 [ROSTER=roster.csv] [SECRET=file]\n"
@@ -114,6 +116,8 @@ static void choose_seeds(struct class* class) {
     char* secret = NULL;
     if (class->secret) {
         struct stat st;
+        if (stat(class->secret, &st) == 0 && !S_ISREG(st.st_mode))
+            class_refuse("SECRET=%s is no regular file", class->secret);
         if (stat(class->secret, &st) != 0 || !(secret = class_read(class->secret, &size)) ||
             size == 0)
             class_refuse("SECRET=%s: %s", class->secret,

@@ -186,7 +186,27 @@ size_t without_ending(const char* name, const char* const* endings) {
 
 const char* const archive_endings[] = {".zip", ".tar.gz",  ".tgz",  ".tar.xz", ".txz",
                                        ".tar", ".tar.bz2", ".tbz2", NULL};
-const char* const closed_endings[] = {".rar", ".7z", NULL};
+const char* const closed_endings[] = {".rar",    ".7z",       ".zipx",  ".tar.zst", ".tzst",
+                                      ".tar.lz", ".tar.lzma", ".tar.Z", ".gz",      ".bz2",
+                                      ".xz",     ".zst",      NULL};
+
+size_t without_archive(const char* name, bool* is) {
+    size_t n = without_ending(name, archive_endings);
+    if (!name[n]) n = without_ending(name, closed_endings);
+    *is = name[n] != '\0';
+    return n;
+}
+
+size_t without_file_ending(const char* name, size_t n, const char* file) {
+    char twice[32];
+    snprintf(twice, sizeof twice, "%.20s.txt", file_ending(file));
+    const char* const endings[] = {file_ending(file), twice};
+    for (int i = 0; i < 2; i++) {
+        const size_t m = strlen(endings[i]);
+        if (n > m && !strncasecmp(name + n - m, endings[i], m)) return n - m;
+    }
+    return n;
+}
 
 bool file_may_be(const char* path, const char* wanted) {
     char stem[64];

@@ -27,7 +27,7 @@ says_why() {
 same_files() { diff -r "$dir/$case/taken" "$dir/$case/out/submissions"; }
 for case in ${1:-plain latest moodle_folders moodle_flat moodle_roster moodle_zips moodle_times moodle_copied \
     moodle_unknown canvas_folder canvas_zip gradescope_folder gradescope_zip classroom classroom_other \
-    classroom_grades untouched accounts accounts_plain twins mixed hostile}; do
+    classroom_grades untouched endings accounts accounts_plain twins mixed hostile}; do
     mkdir -p "$dir/$case/taken"
     expect "$case: what counts" collect
     expect "$case: the files" same_files

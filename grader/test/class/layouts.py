@@ -440,6 +440,26 @@ def untouched():
     c.close()
 
 
+def endings():
+    # What a packer or Windows adds to the name; the course's folders, and what is only called like them.
+    c = Case("endings", roster="student\nada\nbob\ncarl\ndora\neve\nfay\ngus\n")
+    c.file("ada.cu.zip", zipped({"vector_add.cu": "ada"}))
+    c.file("bob_vector_add.cu.zip", zipped({"vector_add.cu": "bob"}))
+    c.file("carl.cu.txt", "carl")
+    c.file("dora/my_solutions/vector_add.cu", "dora")
+    c.file("dora/vector_add.cu", exercise())
+    c.file("eve/solutions/vector_add.cu", "eve")
+    c.file("eve/unsaved/vector_add.cu", exercise())
+    c.file("fay/vector_add.cu", exercise())
+    c.file("fay/solutions/01_vector_add/vector_add.cu", "the course's")
+    for name in ("ada", "bob", "carl", "dora", "eve"):
+        c.taken(name, name)
+    c.taken("fay", exercise(), note="the exercise as it was handed out")
+    c.file("gus.tar.zst", "packed")
+    c.line("gus", "not taken", note="gus.tar.zst: a .zst archive cannot be read here; a .zip can")
+    c.close()
+
+
 def accounts():
     # Whose a hand-in is that nobody can know, or has come from a second account: who.csv says it.
     roster = "First name;Last name;ID number;Email address\n" + "".join(
@@ -523,5 +543,5 @@ def hostile():
     c.close()
 
 
-plain(), latest(), moodle(), canvas(), gradescope(), classroom(), untouched(), accounts(), twins()
+plain(), latest(), moodle(), canvas(), gradescope(), classroom(), untouched(), endings(), accounts(), twins()
 mixed(), hostile()
