@@ -65,10 +65,13 @@ static __attribute__((noinline)) uint64_t outside(struct watch* watch, const vol
          within(p, &threadIdx, sizeof threadIdx) || within(p, &blockIdx, sizeof blockIdx)))
         return WATCHED_BYTES;
     uint64_t image = (uint64_t)(address - __executable_start);
-    // of the program's own data a kernel reaches constants and the variables of the device
+    // of the program's own data a kernel reaches constants and the variables of the device; of
+    // constant memory only that counts which came from device memory
     const struct symbol symbol = cudev_symbol_at(address);
     const bool literal = address >= __executable_start && address + bytes <= __data_start;
-    if (symbol.constant && cudev_symbol_at(address + bytes - 1).constant && !is_write(access))
+    const bool came = address < watch_state()->constants_end && address >= watch_state()->constants;
+    if (symbol.constant && cudev_symbol_at(address + bytes - 1).constant && !is_write(access) &&
+        !came)
         return WATCHED_BYTES;
     if (image < IMAGE_SPACE && ((literal && !is_write(access)) ||
                                 (symbol.is && cudev_is_symbol(address + bytes - 1) &&

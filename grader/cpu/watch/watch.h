@@ -172,7 +172,8 @@ struct watch {
 };
 
 struct watch_state {
-    bool check, profile;  // what CUDEV_WATCH asks for
+    bool check, profile;                    // what CUDEV_WATCH asks for
+    const char *constants, *constants_end;  // what came from device memory into constant memory
     struct watch watch[MAX_WORKERS];
 };
 _Static_assert(sizeof(struct watch_state) <= OWN_SPACE, "the workers' state has 1 GiB");

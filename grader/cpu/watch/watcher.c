@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cpu/device/allocations.h"
+#include "cpu/device/far.h"
 #include "cpu/device/report.h"
 #include "cpu/device/shared_memory.h"
 #include "cpu/device/symbols.h"
@@ -34,8 +35,15 @@ static void freed(const struct allocation* a) {
     cudev_shadow_drop(RACE_SHADOW[offset >> 2], (a->bytes + 3) / 4 * sizeof RACE_SHADOW[0]);
 }
 
+// What is copied on the device to constant memory is an input, or was made of one.
 static void copies(const char* function, const void* dst, const void* src, size_t bytes) {
-    if (watch_state()->check) cudev_bounds_copies(function, dst, src, bytes);
+    struct watch_state* s = watch_state();
+    const char *begin = dst, *end = begin + bytes;
+    if (s->check) cudev_bounds_copies(function, dst, src, bytes);
+    if (!cudev_symbol_at(dst).constant || bytes == 0) return;
+    if (!cudev_is_device_address(src) && !cudev_is_symbol(src) && !cudev_is_far(src)) return;
+    if (!s->constants_end || begin < s->constants) s->constants = begin;
+    if (end > s->constants_end) s->constants_end = end;
 }
 
 static void launch_begins(struct launch* l, int workers) {

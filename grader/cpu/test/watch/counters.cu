@@ -54,6 +54,11 @@ __global__ void read_unevenly(float* out, const float* a) {
     out[blockIdx.x * N + threadIdx.x] = sum;
 }
 
+__constant__ float table[N];
+__global__ void read_constants(float* out) {
+    out[threadIdx.x] = table[threadIdx.x];
+}
+
 // By way of shared memory, 16 bytes a thread; what is not used of the last piece costs nothing.
 __global__ void copy_async(float* out, const float* a, int n) {
     __shared__ float4 s[N];
@@ -322,6 +327,14 @@ static void simple(float* out, float* a, float* b) {
         read_unevenly<<<4, N>>>(out, a);
         check("read_unevenly", {6 * 4 * N, 48, 192, 32, 128, 6 * 4 * N, 5 * 4 * N, 0, 0, 0, 0});
         compare("read_unevenly", "bytes read by one block", of_a_block, 3 * 4 * N);
+        // Constants of the host are none of global memory; an array that was copied there is.
+        float of_host[N] = {1};
+        cudaMemcpyToSymbol(table, of_host, sizeof table);
+        read_constants<<<1, N>>>(out);
+        check("read_constants of the host", {0, 0, 0, 8, 32, 0, 0, 0, 0, 0, 0});
+        cudaMemcpyToSymbol(table, a, sizeof table, 0, cudaMemcpyDeviceToDevice);
+        read_constants<<<1, N>>>(out);
+        check("read_constants of an array", {4 * N, 8, 32, 8, 32, 4 * N, 4 * N, 0, 0, 0, 0});
     }
     reduce<<<16, 256>>>(out, a);
     check("reduce", {all, 2048, 8192, 0, 0, all, all, 16, 16, 128, 128});
