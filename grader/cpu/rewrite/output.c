@@ -117,6 +117,32 @@ static void check_directive(int line, const char* p) {
              (int)strcspn(p, "\n"), p);
 }
 
+// A character in the code that C does not know: often what a text processor or a web page made of
+// one that it knows.
+static _Noreturn void fail_character(int line, const char* p) {
+    static const struct {
+        const char *from, *to, *words;  // of UTF-8; the last one, too
+    } known[] = {
+        {"\xc2\xa0", "\xc2\xa0", "a no-break space, as web pages have them; write a space"},
+        {"\xc2\xab", "\xc2\xab", "a quote of a text processor; write \""},
+        {"\xc2\xb4", "\xc2\xb4", "an accent; write '"},
+        {"\xc2\xbb", "\xc2\xbb", "a quote of a text processor; write \""},
+        {"\xe2\x80\x80", "\xe2\x80\x8f", "a blank that C does not know; write a space"},
+        {"\xe2\x80\x90", "\xe2\x80\x95", "a dash of a text processor; write -"},
+        {"\xe2\x80\x98", "\xe2\x80\x9b", "a quote of a text processor; write '"},
+        {"\xe2\x80\x9c", "\xe2\x80\x9f", "a quote of a text processor; write \""},
+        {"\xe2\x88\x92", "\xe2\x88\x92", "a minus sign of a text processor; write -"},
+        {"\xef\xbb\xbf", "\xef\xbb\xbf",
+         "a byte order mark; it has a place in front of the file alone"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const size_t n = strlen(known[i].from);
+        if (strncmp(p, known[i].from, n) >= 0 && strncmp(p, known[i].to, n) <= 0)
+            fail(line, "%s", known[i].words);
+    }
+    fail(line, "a character that C does not know; it may stand in comments and strings");
+}
+
 // One line: literals end where they begin, and nothing goes on in the next.
 static void check_line(int line, const char* p, const char* end) {
     const char* q = p;
@@ -136,7 +162,7 @@ static void check_line(int line, const char* p, const char* end) {
         } else if (is_word(*q)) {
             while (is_word(q[1])) q++;
         } else if ((unsigned char)*q >= 0x80 || strchr("$@`", *q)) {
-            fail(line, "a character that C does not know; it may stand in comments and strings");
+            fail_character(line, q);
         } else if (*q == '/' && q + 1 < end && (q[1] == '/' || q[1] == '*')) {
             fail(line, "cannot tell whether a comment begins here; put spaces around the /");
         } else if (*q == '\\') {
