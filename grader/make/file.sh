@@ -33,6 +33,7 @@ need_solutions() {
     }
 }
 case ${FILE:-${FROM:-}} in solutions | solutions/*) need_solutions ;; esac
+case ${FILE:-} in -*) FILE=./$FILE ;; esac # a name, and no option
 [ -n "${FILE:-}" ] || [ -d "${FROM:-.}" ] || {
     echo "FROM=$FROM: there is no such folder. FROM= is exercises or solutions." >&2
     exit 2

@@ -34,6 +34,12 @@ case ${WARM:-1} in
     exit 2
     ;;
 esac
+case ${SEED:-0} in
+*[!0-9]*)
+    echo "SEED=$SEED is no whole number from 0." >&2
+    exit 2
+    ;;
+esac
 case ${GPUS:-1} in
 *[!0-9]* | 0* | ???*)
     echo "GPUS=$GPUS is no number of GPUs from 1." >&2

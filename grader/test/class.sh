@@ -175,6 +175,11 @@ expect "an archive is read apart from everything" test "$apart" = yes
 chmod 644 "$dir/secret"
 expect "a secret that others can read is refused" fails_with 'chmod 600' class
 chmod 600 "$dir/secret"
+mkdir -m 755 "$dir/home" && touch "$dir/home/mine"
+expect "OUT is no folder with other things" fails_with 'is no folder of a class' class OUT="$dir/home"
+expect "which stays as it was" test "$(stat -c %a "$dir/home")" = 755
+expect "nor a file" fails_with 'is no folder of a class' class OUT="$dir/home/mine"
+expect "JOBS is a number" fails_with 'JOBS=3x: a number' class JOBS=3x
 expect "OUT inside SUBMISSIONS is refused" fails_with 'inside SUBMISSIONS' class OUT="$dir/submissions/out"
 rm -rf "$dir/submissions/out"
 expect "SUBMISSIONS inside OUT is refused" fails_with 'inside OUT' class SUBMISSIONS="$out/submissions"

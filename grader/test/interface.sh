@@ -98,6 +98,8 @@ name="and which file is the exercise" says 2 "The exercise is exercises/01_vecto
     make grade LESSON=1 FILE=vector_add.cu
 name="a name that a terminal would obey" says 2 'x?[31m??.cu does not exist' \
     build/grader/01_vector_add/check "$(printf 'x\033[31m\302\233.cu')"
+printf 'no C\n' >-dash.cu
+name="a name that begins with a dash" says ! "./-dash.cu does not compile" make grade LESSON=1 FILE=-dash.cu
 name="a directory" says ! "is a directory" make grade LESSON=1 FILE=lessons
 mkfifo fifo
 name="a FIFO" says ! "is not a regular file" timeout 20 make grade LESSON=1 FILE=fifo
@@ -330,6 +332,8 @@ told "told.cu:4: calls cudaHostRegister, which the grader cannot follow" '#if 1'
 told "cudev/any_api.h: No such file" '#if 1' '#include "cudev/any_api.h"' '#endif' "$launcher"
 told "#error not on the CPU device: cooperative groups, use" '#if 1' \
     '#include <cooperative_groups.h>' '#endif' "$launcher"
+told 'told.cu:2: error: a quote of a text processor; write "' "#include $(printf '\342\200\234')math.h$(printf '\342\200\235')"
+told "told.cu:2: error: a no-break space, as web pages have them; write a space" "$(printf 'int\302\240x;')"
 told "told.cu:2: the attribute no_sanitize" '__attribute__((no_sanitize("thread"))) void f();' "$launcher"
 told "told.cu:2:44: error: variable length array 't'" \
     '__global__ void k(float* p, int n) { float t[n]; t[0] = 1; p[0] = t[0]; }'
