@@ -8,6 +8,12 @@
 # file is compiled that defines its functions. What goes wrong then is not a submission's fault.
 file=$1 arch=$2
 export LC_ALL=C # what g++ says is read below
+export SOURCE_DATE_EPOCH=0 # __DATE__ and __TIME__ are those of each grade
+# Without it much fails below that would look like the submission's doing.
+[ -w /dev/null ] || {
+    echo "/dev/null cannot be written"
+    exit "$NO_OBJECTS"
+} >&2
 ulimit -f 131072 # 64 MB a file
 # names ARGUMENT...: nm with the compiler's own plugin alone. Else it loads those of all compilers
 # here, and LLVM's takes ten times as long as the rest.
