@@ -54,8 +54,8 @@ static bool goes_through(const char* path, const char* folder) {
 
 // How likely this entry is the one that the student means; 0 if it is not the file of this lesson.
 // What was worked on counts more than the untouched exercise, and that more than what lies in the
-// course's solutions/ and in saved/. Then the right name counts, then the folder with the lesson's name, then
-// few folders above the file.
+// course's solutions/ and in saved/. Then the right name counts, then the folder with the lesson's
+// name, then few folders above the file.
 static int rank_of(const struct class_lesson* l, const struct entry* e, int lesson, bool canvas) {
     const char* path = e->inside;
     char place[160];

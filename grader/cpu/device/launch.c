@@ -251,10 +251,6 @@ static cudaError_t check_site(const struct cudev_launch_site* s) {
         (uint64_t)b[0] * b[1] * b[2] > MAX_THREADS)
         return bad_launch(s, cudaErrorInvalidConfiguration,
                           "a block has at most 1024 threads, 64 in z");
-    if (cudev_constants_overflow())
-        return bad_launch(s, cudaErrorInvalidConfiguration,
-                          "variables in __constant__ memory have 65536 bytes together at most: "
-                          "nvcc refuses the file");
     if (s->cluster > 1 && cudev_card()->major < 9)
         return bad_launch(s, cudaErrorNotSupported, "clusters need a Hopper GPU: CARD=h200");
     if (s->cluster > MAX_CLUSTER || (s->cluster > 1 && g[0] % s->cluster))

@@ -52,13 +52,6 @@ const char* cudev_symbols_end(void) {
     return end;
 }
 
-// Each section ends at a whole page, which is as large as constant memory.
-bool cudev_constants_overflow(void) {
-    for (int i = 0; i < SECTIONS; i++)
-        if (sections[i].constant && sections[i].end - sections[i].start > PAGE) return true;
-    return false;
-}
-
 void cudev_symbols_protect(enum symbol_access access) {
     for (int i = 0; i < SECTIONS; i++) {
         size_t bytes = (size_t)(sections[i].end - sections[i].start);

@@ -12,9 +12,6 @@ struct symbol {
 struct symbol cudev_symbol_at(const void* p);
 const char* cudev_symbols_end(void);  // the end of the last one
 
-// Are there more variables in constant memory than a GPU has room for?
-bool cudev_constants_overflow(void);
-
 static inline bool cudev_is_symbol(const void* p) {
     return cudev_symbol_at(p).is;
 }

@@ -441,7 +441,7 @@ def untouched():
 
 
 def endings():
-    # What a packer or Windows adds to the name; the course's folders, and what is only called like them.
+    # What a packer or Windows adds to the name; the course's folders, and others of such names.
     c = Case("endings", roster="student\nada\nbob\ncarl\ndora\neve\nfay\ngus\n")
     c.file("ada.cu.zip", zipped({"vector_add.cu": "ada"}))
     c.file("bob_vector_add.cu.zip", zipped({"vector_add.cu": "bob"}))

@@ -48,8 +48,10 @@ template <int d> __global__ void declared(float* out, const float* in, int n, in
     int missing = isnan(O_reg[t % (d / SIZE)]) + isnan(q->m) + isnan(matrix[t % 2][t % 3]) +
                   isnan(four[t % 2].x);
     if (t < n) u = 3, whole.a = first, whole.b[1] = 1;
-    out[t] = missing + grid.x + *p * 0 + (part - 0.5f) + set + kept[t % 2] + (t < n ? whole.a + u : 0);
-    if (t == 0 && integer == 2 && kept[0] == 0) printf("%d locals without a value are NaN\n", missing);
+    out[t] =
+        missing + grid.x + *p * 0 + (part - 0.5f) + set + kept[t % 2] + (t < n ? whole.a + u : 0);
+    if (t == 0 && integer == 2 && kept[0] == 0)
+        printf("%d locals without a value are NaN\n", missing);
 }
 
 int main(void) {
