@@ -101,7 +101,12 @@ static void find_lessons(struct class* class, int argc, char** argv) {
 
 // Takes the seed of this class's last run: with a new seed everybody would be graded again.
 static bool seed_before(const struct class* class, struct class_lesson* l) {
-    json_t* root = json_load_file(class_path(class, "settings.json"), 0, NULL);
+    const char* path = class_path(class, "settings.json");
+    json_t* root = json_load_file(path, 0, NULL);
+    if (!root && access(path, F_OK) == 0)
+        class_refuse("%s, which holds the seed, cannot be read: put it back, or remove it, and "
+                     "everybody is graded again",
+                     path);
     const json_t* lesson = json_object_get(json_object_get(root, "lessons"), l->name);
     const char* seed = json_string_value(json_object_get(lesson, "seed"));
     if (seed) l->seed = strtoull(seed, NULL, 10);

@@ -45,7 +45,8 @@ static double number(const struct class* class, int which, int record, const cha
     snprintf(plain, sizeof plain, "%s", text);
     if (strchr(plain, ',')) *strchr(plain, ',') = '.';  // as some countries write it
     double value = strtod(plain, &end);
-    if (end == plain || *end || strlen(text) >= sizeof plain || !(value >= low && value <= high))
+    if (end == plain || *end || plain[strspn(plain, "0123456789.+-eE ")] ||
+        strlen(text) >= sizeof plain || !(value >= low && value <= high))
         class_refuse("%s, record %d: \"%s\" is no number from %g to %g",
                      class_path(class, "%s", tables[which].file), record + 1, text, low, high);
     return value;
@@ -147,10 +148,13 @@ static time_t due_time(const struct class* class, int record, const char* text) 
     const char* end = strptime(text, "%Y-%m-%d", &t);
     if (end && *end) t.tm_sec = 0, end = strptime(end + 1, "%H:%M", &t);
     if (end && *end == ':') end = strptime(end, ":%S", &t);
-    if (!end || *end)
+    const int day = t.tm_mday;
+    const time_t when = mktime(&t);
+    // 31 February would be a day of March
+    if (!end || *end || t.tm_mday != day)
         class_refuse("%s, record %d: \"%s\" is no time like 2026-11-20 23:59",
                      class_path(class, "%s", tables[LATE_RULES].file), record + 1, text);
-    return mktime(&t);
+    return when;
 }
 
 // When the lesson was due; 0 if no rule says it.

@@ -129,6 +129,15 @@ sed -i '$d' "$out/overrides.csv"
 echo "right000,05,40," >>"$out/overrides.csv"
 expect "an override without a reason is refused" fails_with "needs a reason" class
 sed -i '$d' "$out/overrides.csv"
+echo "right000,05,0x28,a number of programmers" >>"$out/overrides.csv"
+expect "so are points that are no plain number" fails_with '"0x28" is no number' class
+sed -i '$d' "$out/overrides.csv"
+echo "05,0,10,0,2026-02-31 12:00" >>"$out/late_rules.csv"
+expect "and a day that there is not" fails_with 'is no time like' class DRY=yes
+sed -i '$d' "$out/late_rules.csv"
+cp "$out/settings.json" "$dir/settings" && head -c 20 "$dir/settings" >"$out/settings.json"
+expect "a seed that is lost is told" fails_with 'which holds the seed' class SECRET= DRY=yes
+cp "$dir/settings" "$out/settings.json"
 # One student, one item
 expect "one student alone" class STUDENT=tar008
 expect "is one file" said '^1 files to grade'
