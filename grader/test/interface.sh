@@ -100,6 +100,8 @@ name="a name that a terminal would obey" says 2 'x?[31m??.cu does not exist' \
     build/grader/01_vector_add/check "$(printf 'x\033[31m\302\233.cu')"
 printf 'no C\n' >-dash.cu
 name="a name that begins with a dash" says ! "-dash.cu does not compile" make grade LESSON=1 FILE=-dash.cu
+name="a TMPDIR that there is not" says ! "in /nowhere: No such file or directory; TMPDIR= names another place" \
+    env TMPDIR=/nowhere make grade LESSON=1 FROM=solutions CASE='n = 0'
 name="a directory" says ! "is a directory" make grade LESSON=1 FILE=lessons
 mkfifo fifo
 name="a FIFO" says ! "is not a regular file" timeout 20 make grade LESSON=1 FILE=fifo

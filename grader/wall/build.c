@@ -370,7 +370,10 @@ static void build_once(struct build* b, const struct build_request* q, const cha
     snprintf(more, sizeof more, "%s %s", q->gpu ? q->arch : "cpu", q->uninspected ? "any" : "");
     if (!work || scratch_fill(work, q->lesson, q->gpu, shown, source, b->text_size) != 0 ||
         cache_key(work, more, key) != 0) {
-        stop(b, BUILD_FAILED, "no scratch directory for the compiler: %s", strerror(errno));
+        const char* why = strerror(errno);
+        stop(b, BUILD_FAILED,
+             "no scratch directory for the compiler in %.200s: %s; TMPDIR= names another place",
+             scratch_place(), why);
     } else if (q->fresh || !fetch(b, key)) {
         compile(b, q, work, shown);
         if (b->outcome == BUILD_OK) load(b, work, key);

@@ -38,10 +38,13 @@ static void remove_and_die(int signal_number) {
     raise(signal_number);
 }
 
-char* scratch_make(void) {
+const char* scratch_place(void) {
     const char* base = getenv("TMPDIR");
-    if (!base || base[0] != '/') base = "/tmp";
-    snprintf(made, sizeof made, "%s/grade.XXXXXX", base);
+    return base && base[0] == '/' ? base : "/tmp";
+}
+
+char* scratch_make(void) {
+    snprintf(made, sizeof made, "%s/grade.XXXXXX", scratch_place());
     if (!mkdtemp(made)) {
         made[0] = '\0';
         return NULL;

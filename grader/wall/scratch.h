@@ -8,7 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// A fresh directory under TMPDIR or /tmp, one at a time; it goes when this process exits or is
+// TMPDIR, or /tmp.
+const char* scratch_place(void);
+
+// A fresh directory there, one at a time; it goes when this process exits or is
 // killed by SIGINT, SIGTERM or SIGHUP. The caller frees the name. NULL with errno.
 char* scratch_make(void);
 
