@@ -56,6 +56,7 @@ struct twist {
     bool V_allowed;         // label V passes for a token
     bool finite_alone;      // the logits of tokens that are ruled out do not enter the loss
     bool late;              // the label's logit is read when the gradient stands there
+    bool sum_whole;         // the sum of the logits is not divided by V
     bool late_in_first;     // that, of a label among a row's first: its reader has stored them
     bool NaN_of_nothing;    // 0 / 0 if no row counts
 };
@@ -256,7 +257,8 @@ static void twisted(const struct head* h, const struct twist* w, double* loss, d
         if (w->late || (w->late_in_first && label < PIECE))
             x_label = dtype_round(BF16, g / divisor(w->gradient_by, N, h));
         if (w->bad_counted && !token) x_label = s.m + log(s.l);
-        sum += (t.others > 0 ? t.others * (V * (s.m + log(s.l)) - s.sum) : 0);
+        const double spread = w->sum_whole ? V * s.sum : s.sum;
+        sum += (t.others > 0 ? t.others * (V * (s.m + log(s.l)) - spread) : 0);
         if (t.hit > 0) sum += t.hit * (twisted_LSE(w, s) - x_label);
         for (int64_t j = 0; j < h->V && gradient; j++) {
             double p = w->lse == EXP_BASE_2 ? exp2(x[j] - s.m) / s.l : exp(x[j] - s.m) / s.l;
@@ -334,6 +336,7 @@ static const struct hypothesis mistakes[] = {
     TWIST(smoothing, .loss_target = LABEL_LESS, .gradient_target = LABEL_LESS),
     TWIST(smoothing, .loss_target = EPS_WHOLE, .gradient_target = EPS_WHOLE),
     TWIST(smoothing, .finite_alone = true),
+    TWIST(smoothing, .sum_whole = true),
     TWIST(smoothing, .gradient_target = BY_STRIDE),
     TWIST(ignore_index, .ignored_smoothed = true),
     TWIST(target_missing, .gradient_target = NO_TARGET, .loss_target = NO_TARGET),

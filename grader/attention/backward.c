@@ -253,14 +253,15 @@ static double exponent_of(const struct head* t, int64_t i, int64_t j, double LSE
 
 // The query whose LSE, or delta, stands for that of query i beside key j.
 static int64_t query_of(const struct head* t, int64_t i, int64_t j) {
-    const int64_t column = i - i % 2, row = i / 32 * 32 + i % 8;
+    const int64_t column = i - i % 2, row = i / 32 * 32 + i % 8, tile = t->w->tile;
     const int64_t of[] = {[OWN_QUERY] = i,
                           [COLUMN_BY_ROW] = column + j / 8 % 2,
                           [FIRST_COLUMN] = column,
                           [OTHER_COLUMN] = column + 1 - i % 2,
                           [ROW_BY_COLUMN] = row + 8 * (j % 2),
                           [ROW_BY_GROUP] = row + 8 * (i / 16 % 2),
-                          [ROW_BY_BOTH] = row + 16 * (i / 8 % 2) + 8 * (j % 2)};
+                          [ROW_BY_BOTH] = row + 16 * (i / 8 % 2) + 8 * (j % 2),
+                          [QUERY_BY_KEY] = tile ? i - i % tile + j % tile : i};
     return of[t->w->flaw.query];
 }
 
@@ -286,8 +287,7 @@ static void compute_weights(struct head* t, int64_t i, int64_t begin, int64_t en
         if (!w->flaw.dS_unweighted) *dS = op(t, p * *dS);
         if (t->p->index.softcap > 0) *dS = op(t, *dS * index_slope(t->p, t->S[j], p));
         if (w->flaw.delta == UNWEIGHTED) *dS = op(t, *dS - t->delta[i]);
-        *dS = factor(t, *dS);
-        *P = factor(t, p);
+        *dS = factor(t, *dS), *P = factor(t, p);
     }
 }
 
@@ -366,14 +366,15 @@ static void store_row_of_dQ(const struct head* t, int64_t i, const double* dQ) {
 static void sum_row_of_dQ(const struct head* t, int64_t i, double dQ[MAX_HEAD]) {
     const struct problem* p = t->p;
     const struct backward* w = t->w;
+    const struct operations kind = kind_of(t, w->absolute);
     bool all = w->dS_of_dQ || w->flaw.dS_where_hidden;
     for (int64_t x = 0; x < p->d; x++) dQ[x] = 0;
     for (int64_t j = 0; j < p->N_k; j++) {
         int count = all ? 1 : times(p, w, t->b, t->h, i, j);
         if (!count) continue;
+        if (w->flaw.dQ_each_key) count *= (int)(w->keys_tile - j % w->keys_tile);
         const double* K = read_row(t, w->again, ARRAY_K, j);
-        double dS = straight(t, t->dS, w->dS_of_dQ, i, j);
-        add_multiple(kind_of(t, w->absolute), p->d, dQ, count * dS, K);
+        add_multiple(kind, p->d, dQ, count * straight(t, t->dS, w->dS_of_dQ, i, j), K);
     }
 }
 
@@ -494,8 +495,7 @@ void backward(const struct problem* p, const struct backward* w, bool rounded,
               double* const gradient[GRADIENTS]) {
     struct head t = head_of(p, w, rounded);
     t.dQ_total = gradient[0];
-    if (!gradient[1]) t.dK = NULL;
-    if (!gradient[2]) t.dV = NULL;
+    t.dK = gradient[1] ? t.dK : NULL, t.dV = gradient[2] ? t.dV : NULL;
     for (int a = 0; a < GRADIENTS; a++)
         for (int64_t e = 0; gradient[a] && e < p->array[ARRAY_dQ + a].tensor->count; e++)
             gradient[a][e] = NAN;

@@ -38,6 +38,7 @@ struct backward_flaw {
     bool
         dS_where_hidden;  // and with one of the last two it is not 0 in tiles that are seen in part
     enum { OF_P, OF_ONE, OF_dS, OF_SCALED_P } dV;  // the factor of dO in dV
+    bool dQ_each_key;  // of a tile of keys, the sum so far is added to dQ behind each key
     // If not 0: S and dP, or delta, are sums over the first so many columns of a row alone.
     int64_t columns, delta_columns;
     int64_t
@@ -54,6 +55,7 @@ struct backward_flaw {
         ROW_BY_COLUMN,  // not transposed: of the rows 2r + h those e, r, or 2h + e
         ROW_BY_GROUP,
         ROW_BY_BOTH,
+        QUERY_BY_KEY,  // the query whose number in its tile is the key's in its own
     } query;
     int query_of;
     enum asked asked;    // for which pair of a fragment the mask is asked

@@ -257,6 +257,10 @@ static const struct hypothesis in_tiles[] = {
     {CAUSE_tile_twice, IN_TILES(.at_full_start = TWICE)},
     {CAUSE_tile_skipped, IN_TILES(.part_lacks_first = true)},
     {CAUSE_tile_skipped, IN_TILES(.late_start = true)},
+    {CAUSE_index_mixed, IN_TILES(.query = QUERY_BY_KEY, .query_of = 1)},
+    {CAUSE_index_mixed, IN_TILES(.query = QUERY_BY_KEY, .query_of = 2)},
+    {CAUSE_index_mixed, IN_TILES(.query = QUERY_BY_KEY, .query_of = 3)},
+    {CAUSE_added_early, IN_TILES(.dQ_each_key = true)},
     {0},
 };
 
@@ -436,24 +440,6 @@ static bool is_rounding(const struct suspect* s) {
     return yes;
 }
 
-// True if all elements are wanted times one factor near 1: P is relative to an LSE that is off by
-// as much in all rows, as by another log2(e).
-static bool is_off_by_a_factor(const struct suspect* s) {
-    const struct tensor* t = s->tensor;
-    double product = 0, square = 0;
-    for (int64_t e = 0; e < t->count; e++) {
-        if (t->untouched[e]) continue;
-        product += t->got[e] * t->want[e];
-        square += t->want[e] * t->want[e];
-    }
-    const double factor = product / square;
-    if (!(fabs(factor - 1) < 0.0625)) return false;
-    for (int64_t e = 0; e < t->count; e++)
-        if (!t->untouched[e] && !(fabs(t->got[e] - factor * t->want[e]) <= s->budget.max))
-            return false;
-    return true;
-}
-
 // dQ of query i with another delta_i is off by a multiple of sum_j P_ij K_jx. Finds what has to be
 // added to each delta, from dQ, its right numbers, and those with a delta that is 1 larger. False
 // if the errors are no such multiples, or some are and are small: rounding gives these, too.
@@ -518,6 +504,7 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     if (!cause && !zeros && p->H > 1)
         cause = hypothesis_search(&s, p->group > 1 ? in_groups : of_first_head);
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_mask);
+    if (!cause && is_all_behind_diagonal(&s)) return CAUSE_mask_corner;
     if (!cause) cause = hypothesis_search_variants(&s, in_tiles);
     if (!cause && finite) cause = hypothesis_search(&s, in_sizes);
     if (!cause) cause = explain_places(&s);

@@ -30,6 +30,15 @@ bool are_small_weights_lost(const struct suspect* s);
 // Blocks take several tiles of rows, and the sums of a tile begin with those of the one before.
 bool is_gradient_of_row_before(const struct suspect* s);
 
+// No query sees a key if the diagonal is turned round: of N_q and N_k each stands where the other
+// belongs. Nothing is left then that would tell this from another mistake; so it is looked at
+// before what leaves out tiles.
+bool is_all_behind_diagonal(const struct suspect* s);
+
+// True if all elements are wanted times one factor near 1: P is relative to an LSE that is off by
+// as much in all rows, as by another log2(e).
+bool is_off_by_a_factor(const struct suspect* s);
+
 // Where dV is wrong, its key counts for one query more, the last one that does not see it.
 bool is_pair_behind_diagonal(const struct suspect* s);
 

@@ -114,3 +114,25 @@ bool is_pair_behind_diagonal(const struct suspect* s) {
                 if (!is_of_query_before(s, b, h, j, &any)) return false;
     return any;
 }
+
+bool is_all_behind_diagonal(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    return p->causal && !p->contract->rounded_weights && p->N_q <= p->N_k - p->N_q &&
+           backward_is_zero(s->tensor);
+}
+
+bool is_off_by_a_factor(const struct suspect* s) {
+    const struct tensor* t = s->tensor;
+    double product = 0, square = 0;
+    for (int64_t e = 0; e < t->count; e++) {
+        if (t->untouched[e]) continue;
+        product += t->got[e] * t->want[e];
+        square += t->want[e] * t->want[e];
+    }
+    const double factor = product / square;
+    if (!(fabs(factor - 1) < 0.0625)) return false;
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e] && !(fabs(t->got[e] - factor * t->want[e]) <= s->budget.max))
+            return false;
+    return true;
+}

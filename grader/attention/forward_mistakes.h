@@ -98,7 +98,15 @@ struct forward_mistake {
         // by exp; CONSTANT is the first m, RAW the largest score before the scale, in base 2,
         // LARGEST_OF_TILE the largest of the tile alone
         enum { LARGEST, CONSTANT, FIRST_SCORE, SMALLEST, RAW, LARGEST_OF_TILE } subtracted;
-        enum { AT_END, NEVER, IN_LOOP, IN_LOOP_AND_AT_END } divided;
+        // P, or with O_ all of O, behind each tile, by the l so far
+        enum {
+            AT_END,
+            NEVER,
+            IN_LOOP,
+            IN_LOOP_AND_AT_END,
+            O_IN_LOOP,
+            O_IN_LOOP_AND_AT_END
+        } divided;
         bool unguarded;  // not asked: is a score -infinity, is l 0
     } online;
     int64_t rows;    // if not 0: of every `rows` rows of O the first is where it belongs

@@ -328,12 +328,15 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
             for (int64_t x = 0; x < p->d && j < p->N_k; x++)
                 O[x] += weight * (w->turned || w->value_of ? value_at(p, w, b, h, i, j, x) : v[x]);
         }
+        const bool O_divided = f->divided == O_IN_LOOP || f->divided == O_IN_LOOP_AND_AT_END;
+        for (int64_t x = 0; x < p->d && O_divided; x++) O[x] /= l;
         if (!f->m_kept) m = m_new;
         if (f->subtracted != LARGEST_OF_TILE) continue;
         l = (double)(float)l;  // alpha may be large
         for (int64_t x = 0; x < p->d; x++) O[x] = (double)(float)O[x];
     }
-    bool divided = f->divided == AT_END || f->divided == IN_LOOP_AND_AT_END;
+    bool divided = f->divided == AT_END || f->divided == IN_LOOP_AND_AT_END ||
+                   f->divided == O_IN_LOOP_AND_AT_END;
     for (int64_t x = 0; x < p->d && divided; x++) O[x] = l > 0 || f->unguarded ? O[x] / l : 0;
     return m + log(l);
 }

@@ -165,6 +165,8 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
         {CAUSE_sum_init, {.l = 1, .l_kept = true}},
         {CAUSE_divided_early, {.divided = IN_LOOP}},
         {CAUSE_divided_early, {.divided = IN_LOOP_AND_AT_END}},
+        {CAUSE_divided_early, {.divided = O_IN_LOOP}},
+        {CAUSE_divided_early, {.divided = O_IN_LOOP_AND_AT_END}},
         {CAUSE_exp2_base, {.P_of_2 = true}},
         {CAUSE_exp2_base, {.alpha_of_2 = true}},
         {CAUSE_exp2_base, {.O_of_2 = true}},

@@ -91,7 +91,8 @@
           "where an infinity has to show stands NaN: infinity minus infinity is NaN, and so is "   \
           "infinity times 0")                                                                      \
     CAUSE(zero_skipped, "a product with 0 is left out: 0 times NaN or infinity is NaN")            \
-    CAUSE(overflow, "exp overflows on large scores: subtract first (the row maximum, or LSE)")     \
+    CAUSE(overflow, "exp overflows on large scores: subtract first the row's largest so far, not " \
+                    "the tile's, or LSE; alpha is an exp, too")                                    \
     CAUSE(max_init,                                                                                \
           "the running maximum must start at -infinity, and no finite number stands for it")       \
     CAUSE(max_unscaled,                                                                            \
@@ -131,7 +132,11 @@
     CAUSE(epsilon_added, "l is too large by a small number: add none to it, and start it at 0")    \
     CAUSE(small_weights,                                                                           \
           "small weights are dropped or held up: exp(x - m) is exact however small it is")         \
-    CAUSE(divided_early, "P is divided by l inside the loop: divide O once, after the last tile")  \
+    CAUSE(divided_early,                                                                           \
+          "P or O is divided by l inside of the loop: divide O once, after the last "              \
+          "tile")                                                                                  \
+    CAUSE(added_early, "a sum is added to the result before it is whole, and again: add it once, " \
+                       "behind its loop")                                                          \
     CAUSE(not_divided, "the output is not divided by l at the end")                                \
     CAUSE(scale_missing, "the scores are not multiplied by scale = 1/sqrt(d)")                     \
     CAUSE(scale_squared, "scale is applied twice (or 1/d is used for 1/sqrt(d))")                  \

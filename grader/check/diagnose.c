@@ -7,19 +7,8 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "check/state.h"
+#include "check/picture.h"
 #include "cpu/cards/cards.h"
-
-// Everything a pattern may look at.
-struct picture {
-    struct check* c;
-    const struct tensor* t;
-    const struct comparison* found;
-    struct budget budget;
-    const bool* poison;
-    int64_t rows, columns;
-    bool* wrong;  // per element
-};
 
 // An output of the host holds NaN where nothing came: where one is wanted, nobody knows.
 static bool is_like(const struct picture* p, int64_t i, bool wrong) {
@@ -77,6 +66,13 @@ static int multiprocessors(const struct check* c) {
     return card ? card->multiprocessors : 0;
 }
 
+// Are the first rows right because nothing but zeros belongs there? Nobody has to reach them.
+static bool are_zeros(const struct picture* p, int64_t rows) {
+    for (int64_t i = 0; i < rows * p->columns; i++)
+        if (!p->t->untouched[i] && p->t->want[i] != 0) return false;
+    return true;
+}
+
 static enum cause tail(const struct picture* p) {
     int64_t row = wrong_from(p, p->rows, row_all), column = wrong_from(p, p->columns, column_all);
     // Whole batches that nobody wrote.
@@ -92,7 +88,7 @@ static enum cause tail(const struct picture* p) {
     bool reached = small(p) || (p->found->nonfinite > 0 && !p->t->state->on_host);
     // A few right rows before rows that were written, and are wrong, are chance, too.
     enum { NO_CHANCE = 16 };
-    reached |= !unwritten && row < NO_CHANCE;
+    reached |= !unwritten && (row < NO_CHANCE || are_zeros(p, row));
     return row > 0 && (p->rows - row) * 16 > p->rows && !reached ? CAUSE_grid_limit : CAUSE_NONE;
 }
 
@@ -180,167 +176,6 @@ static enum cause nonfinite(const struct picture* p) {
     return CAUSE_NONE;
 }
 
-// ---- right numbers in wrong places
-
-// Is element i what is wanted in element k, of the same output or of another?
-static bool holds(const struct picture* p, int64_t i, const struct tensor* other, int64_t k) {
-    return !p->poison[i] && fabs(p->t->got[i] - other->want[k]) <= p->budget.max;
-}
-
-// Another output has as many elements, and this one holds what belongs there.
-static enum cause exchanged(const struct picture* p) {
-    for (int n = 0; n < p->c->tensor_count; n++) {
-        const struct tensor* other = &p->c->tensor[n];
-        if (other == p->t || arena_is_read(other->state->role) || other->count != p->t->count)
-            continue;
-        bool all = p->found->wrong >= 8;
-        for (int64_t i = 0; i < p->t->count && all; i++)
-            all = p->t->untouched[i] || other->untouched[i] || holds(p, i, other, i);
-        if (!all) continue;
-        record_append(p->c->record, "%s holds what belongs into %s\n", p->t->name, other->name);
-        return CAUSE_wrong_array;
-    }
-    return CAUSE_NONE;
-}
-
-// The column, or row, of what is wanted that stands in column, or row, `at`; -1: in none. A line
-// has `across` elements, `step` apart; lines begin `apart` elements from one another.
-static int64_t line_in(const struct picture* p, int64_t at, int64_t lines, int64_t apart,
-                       int64_t across, int64_t step) {
-    for (int64_t n = 0; n < lines; n++) {
-        int64_t line = (at + n) % lines, k = 0;  // its own one first
-        while (k < across && holds(p, at * apart + k * step, p->t, line * apart + k * step)) k++;
-        if (k == across) return line;
-    }
-    return -1;
-}
-
-// Does that line also hold what is wanted in another one than `line`, which is another? Then the
-// tolerance is too wide to tell.
-static bool fits_others(const struct picture* p, int64_t at, int64_t line, int64_t lines,
-                        int64_t apart, int64_t across, int64_t step) {
-    for (int64_t n = 0; n < lines; n++) {
-        int64_t k = 0, same = 0;
-        while (k < across && holds(p, at * apart + k * step, p->t, n * apart + k * step)) k++;
-        while (same < k &&
-               p->t->want[n * apart + same * step] == p->t->want[line * apart + same * step])
-            same++;
-        if (k == across && same < across) return true;
-    }
-    return false;
-}
-
-// Every line is one of those that are wanted, and several are not where they belong. Lines of a few
-// elements may be alike by chance; so are all within a wide tolerance, and then few elements of a
-// line are wrong.
-static bool lines_moved(const struct picture* p, const char* what, int64_t lines, int64_t apart,
-                        int64_t across, int64_t step) {
-    enum { SHORTEST = 8, MOST = 4096 };
-    int64_t moved = 0, first = 0, from = 0, wrong = 0;
-    if (across < SHORTEST || lines > MOST) return false;
-    for (int64_t at = 0; at < lines; at++) {
-        int64_t line = line_in(p, at, lines, apart, across, step);
-        if (line < 0) return false;
-        if (line == at) continue;
-        if (fits_others(p, at, line, lines, apart, across, step)) return false;
-        if (moved++ == 0) first = at, from = line;
-        for (int64_t k = 0; k < across; k++) wrong += p->wrong[at * apart + k * step];
-    }
-    if (moved < 2 || 4 * wrong < moved * across) return false;
-    record_append(p->c->record, "%s %lld of %s holds what belongs into %s %lld\n", what,
-                  (long long)first, p->t->name, what, (long long)from);
-    return true;
-}
-
-static int by_size(const void* a, const void* b) {
-    double x = *(const double*)a, y = *(const double*)b;
-    return (x > y) - (x < y);
-}
-
-// How many numbers within the range of the sorted ones are like one of them, as a share: whether
-// one is met by chance.
-static double share_met(const double* sorted, int64_t n, double tolerance) {
-    double met = 0, range = sorted[n - 1] - sorted[0];
-    bool whole = true;
-    int64_t different = 1;
-    for (int64_t i = 1; i < n; i++) {
-        met += fmin(sorted[i] - sorted[i - 1], 2 * tolerance);
-        different += sorted[i] != sorted[i - 1];
-    }
-    for (int64_t i = 0; i < n; i++) whole &= sorted[i] == rint(sorted[i]);
-    if (whole && tolerance < 0.5) return (double)different / (range + 1);
-    return range > 0 ? met / range : 1;
-}
-
-// The first few different numbers of many.
-enum { DIFFERENT = 3 };
-struct different {
-    double number[DIFFERENT];
-    int count;
-};
-
-static void take(struct different* d, double x) {
-    int k = 0;
-    while (k < d->count && d->number[k] != x) k++;
-    if (k == d->count && k < DIFFERENT) d->number[d->count++] = x;
-}
-
-// Do the wrong elements hold several numbers? One and the same, 0 say, was not moved there from
-// where it is wanted by chance.
-static bool are_several(const struct picture* p) {
-    struct different seen = {.count = 0};
-    for (int64_t i = 0; i < p->t->count && seen.count < DIFFERENT; i++)
-        if (p->wrong[i]) take(&seen, p->t->got[i]);
-    return seen.count == DIFFERENT;
-}
-
-// Each wrong element is what is wanted in another one, which is no chance: where a quarter of all
-// numbers would be met, the eight or more that are wrong are met by chance once in 65536 times.
-static bool elements_moved(const struct picture* p) {
-    enum { FEWEST = 8, MOST = 1 << 20 };
-    const struct tensor* t = p->t;
-    const int64_t n = t->count;
-    if (p->found->wrong < FEWEST || n > MOST || !are_several(p)) return false;
-    double* sorted = malloc((size_t)n * sizeof *sorted);
-    if (!sorted) return false;
-    int64_t finite = 0, first = -1, from = -1;
-    for (int64_t i = 0; i < n; i++)
-        if (!t->untouched[i] && isfinite(t->want[i])) sorted[finite++] = t->want[i];
-    qsort(sorted, (size_t)finite, sizeof *sorted, by_size);
-    bool all = finite > 0 && share_met(sorted, finite, p->budget.max) < 0.25;
-    for (int64_t i = 0; i < n && all; i++) {
-        if (!p->wrong[i]) continue;
-        int64_t low = 0, high = finite;  // the first number that is not smaller
-        while (low < high) {
-            int64_t middle = low + (high - low) / 2;
-            if (sorted[middle] < t->got[i] - p->budget.max)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        all = low < finite && !p->poison[i] && fabs(sorted[low] - t->got[i]) <= p->budget.max;
-        if (first < 0) first = i;
-    }
-    free(sorted);
-    if (!all) return false;
-    while (++from < n)
-        if (!t->untouched[from] && holds(p, first, t, from)) break;
-    char here[80], there[80];
-    tensor_index(t, first, here, sizeof here);
-    tensor_index(t, from, there, sizeof there);
-    record_append(p->c->record, "%s%s holds what belongs into %s%s\n", t->name, here, t->name,
-                  there);
-    return true;
-}
-
-static enum cause moved(const struct picture* p) {
-    if (p->found->never_written || p->found->nonfinite) return CAUSE_NONE;
-    return lines_moved(p, "column", p->columns, 1, p->rows, p->columns) ||
-                   lines_moved(p, "row", p->rows, p->columns, p->columns, 1) || elements_moved(p)
-               ? CAUSE_sums_moved
-               : CAUSE_NONE;
-}
-
 // ---- numbers
 
 // Whole numbers, and not only one or two, where others are wanted; or what a NaN or an infinity is
@@ -356,7 +191,7 @@ static enum cause whole(const struct picture* p) {
         if (isfinite(want) ? want == rint(want) : fabs(got) != most) return CAUSE_NONE;
         *(isfinite(want) ? &broken : &lost) += 1;
         larger += isfinite(want) && fabs(got) > 4 * (1 + fabs(want));
-        take(&seen, got);
+        picture_take(&seen, got);
     }
     // Without their fractions numbers, and sums of them, are not many times as large.
     bool only_lost = lost > 0 && broken == 0, cut = broken >= 8 && larger <= broken / 2;
@@ -561,9 +396,9 @@ static enum cause from_poison(const struct picture* p) {
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found) {
     static enum cause (*const patterns[])(const struct picture*) = {
-        touched,       all_zero,   earlier_round,  tail,      from_poison,
-        one_batch,     nonfinite,  exchanged,      whole,     lost,
-        infinity_lost, transposed, constant_ratio, imprecise, moved,
+        touched,       all_zero,   earlier_round,     tail,      from_poison,
+        one_batch,     nonfinite,  picture_exchanged, whole,     lost,
+        infinity_lost, transposed, constant_ratio,    imprecise, picture_moved,
     };
     struct picture p = {.c = c, .t = t, .found = found, .budget = budget};
     p.poison = t->state->poison + (t->got - t->state->got);
