@@ -3,7 +3,7 @@
 // Every item is about one thing, and its data are free of the other items' traps: pools have 4, 8
 // or 16 elements and lengths are multiples of the pools, except in items about pools or lengths.
 // All items compare O, which comes with lesson 14, and then R.
-#include "20_pooled_scores/pooling.h"
+#include "20_pooled_scores/mistakes.h"
 #include "attention/forward.h"
 #include "attention/reach.h"
 #include "check/reach.h"

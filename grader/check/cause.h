@@ -302,7 +302,8 @@
     /* pooled scores */                                                                            \
     CAUSE(pool_sum, "R is a sum where a mean belongs: divide by the pool's rows times columns")    \
     CAUSE(pool_largest, "R is the largest weight of a pool, not the mean")                         \
-    CAUSE(pool_ragged, "the last pools have fewer rows or columns: divide by how many exist")      \
+    CAUSE(pool_ragged, "the last pools have fewer rows or columns: they are pools, too, and are "  \
+                       "divided by how many exist")                                                \
     CAUSE(pool_hidden, "hidden keys count in the mean of a pool, as weights of 0")                 \
     CAUSE(pool_order, "weights first, then their mean: exp of a mean is not a mean of exp")        \
     CAUSE(pool_rows, "query i belongs to pool i / pool, key j to j / pool, wherever tiles begin")  \
