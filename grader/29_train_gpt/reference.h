@@ -38,11 +38,14 @@ enum slip {
     AROUND_ROUNDED,        // both paths around pass through bf16
     ATTENTION_TAKES_DY,    // what goes into W_proj's gradients is dY
     ATTENTION_TAKES_NORM,  // ... is what came out of W_fc: dX' was not rounded
-    OUT_TAKES_Z,           // dW_out is made of Z, not of GELU(Z)
-    SLOPE_LOST,            // dZ is dH
-    BIAS_BEFORE_SLOPE,     // db_fc is the sum of dH
-    WEIGHT_BEFORE_SLOPE,   // dW_fc is made of dH
-    FC_TAKES_X,            // dW_fc is made of X', not of its norm
+    OUT_OVERWRITTEN,       // dW_out is made of the gradient by the layer's input, in its place
+    FC_OVERWRITTEN,
+    QKV_OVERWRITTEN,
+    OUT_TAKES_Z,          // dW_out is made of Z, not of GELU(Z)
+    SLOPE_LOST,           // dZ is dH
+    BIAS_BEFORE_SLOPE,    // db_fc is the sum of dH
+    WEIGHT_BEFORE_SLOPE,  // dW_fc is made of dH
+    FC_TAKES_X,           // dW_fc is made of X', not of its norm
     QKV_TAKES_X,
     FC_TAKES_NORM1,  // the first norm's X and statistics for the second
     QKV_TAKES_NORM2,
@@ -278,9 +281,9 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
     memcpy(dY, g, (size_t)n * sizeof *g);
     for (int64_t e = 0; e < 4 * n; e++) H[e] = slip == OUT_TAKES_Z ? a->Z[e] : gelu_of(a->Z[e]);
     round_all(H, 4 * n, rounded);
-    weight_gradient(dW[W_OUT], g, H, rows, C, 4 * C, rounded);
-    bias_gradient(dW[B_OUT], g, rows, C, rounded);
     input_gradient(dH, g, W[W_OUT], rows, C, 4 * C, rounded);
+    weight_gradient(dW[W_OUT], g, slip == OUT_OVERWRITTEN ? dH : H, rows, C, 4 * C, rounded);
+    bias_gradient(dW[B_OUT], g, rows, C, rounded);
     for (int64_t e = 0; e < 4 * n; e++)
         dZ[e] = slip == SLOPE_LOST ? dH[e] : dH[e] * gelu_slope_of(a->Z[e]);
     round_all(dZ, 4 * n, rounded);
@@ -291,9 +294,10 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
             W[by_first ? NORM1_BIAS : NORM2_BIAS], rows, C);
     if (slip == FC_TAKES_X) memcpy(norm, a->X_mid, (size_t)n * sizeof *norm);
     round_all(norm, n, rounded);
-    weight_gradient(dW[W_FC], slip == WEIGHT_BEFORE_SLOPE ? dH : dZ, norm, rows, 4 * C, C, rounded);
-    bias_gradient(dW[B_FC], slip == BIAS_BEFORE_SLOPE ? dH : dZ, rows, 4 * C, rounded);
     input_gradient(dn, dZ, W[W_FC], rows, 4 * C, C, rounded);
+    weight_gradient(dW[W_FC], slip == WEIGHT_BEFORE_SLOPE ? dH : dZ,
+                    slip == FC_OVERWRITTEN ? dn : norm, rows, 4 * C, C, rounded);
+    bias_gradient(dW[B_FC], slip == BIAS_BEFORE_SLOPE ? dH : dZ, rows, 4 * C, rounded);
     round_all(a->dX, n, slip == AROUND_ROUNDED);
     const bool of_X = slip == NORM2_BACK_OF_X, of_mid = slip == NORM1_BACK_OF_MID;
     norm_gradient(a->dX, times_around(slip, AROUND_MLP_LOST, AROUND_MLP_TWICE), dW[NORM2],
@@ -319,9 +323,9 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
             W[by_second ? NORM2 : NORM1], W[by_second ? NORM2_BIAS : NORM1_BIAS], rows, C);
     if (slip == QKV_TAKES_X) memcpy(norm, a->X, (size_t)n * sizeof *norm);
     round_all(norm, n, rounded);
-    weight_gradient(dW[W_QKV], dZ, norm, rows, 3 * C, C, rounded);
-    bias_gradient(dW[B_QKV], dZ, rows, 3 * C, rounded);
     input_gradient(dn, dZ, W[W_QKV], rows, 3 * C, C, rounded);
+    weight_gradient(dW[W_QKV], dZ, slip == QKV_OVERWRITTEN ? dn : norm, rows, 3 * C, C, rounded);
+    bias_gradient(dW[B_QKV], dZ, rows, 3 * C, rounded);
     norm_gradient(a->dX, times_around(slip, AROUND_ATTENTION_LOST, AROUND_ATTENTION_TWICE),
                   dW[NORM1], dW[NORM1_BIAS], dn, of_mid ? a->X_mid : a->X,
                   of_mid ? a->stats2 : a->stats1, W[slip == NORM1_BY_WEIGHT_2 ? NORM2 : NORM1],
