@@ -310,6 +310,8 @@ told() { # told TEXT CODE...: the file made of the lines, from line 2 on, ends w
     name="told: $1" says ! "$text" make -s grade LESSON=1 FILE=told.cu
 }
 launcher='extern "C" int vector_add(float*, const float*, const float*, int64_t n) { return n > 0; }'
+told "told.cu:2: warning: unused variable 'b'" \
+    '__global__ void k() { __shared__ float a[4], b[4]; a[threadIdx.x] = 0; }' "$launcher"
 told "told.cu:2: error: not on the CPU device: cooperative groups, use" '#include <cooperative_groups.h>' \
     'namespace cg = cooperative_groups;' '__global__ void k() { cg::this_thread_block().sync(); }'
 told "told.cu:2: error: not on the CPU device: Thrust, use" 'thrust::device_vector<float> v;'

@@ -75,6 +75,38 @@ refuse() {
     exit "$NOT_COMPILED"
 }
 
+# warned: what the compiler has said to a file that it takes. Where a line was rewritten its columns
+# may lie behind the line's end: such a message keeps its line, without column and mark.
+warned() {
+    awk '
+        function say() {
+            if (held != "") print held
+            held = ""
+        }
+        match($0, /^[^ :]+:[0-9]+:[0-9]+: /) {
+            say()
+            held = $0
+            split(substr($0, 1, RLENGTH), part, ":")
+            far = 0
+            next
+        }
+        held != "" && /^ *[0-9]+ [|]/ {
+            text = $0
+            sub(/^ *[0-9]+ [|] ?/, "", text)
+            far = part[3] + 0 > length(text)
+            if (far) held = part[1] ":" part[2] ":" substr(held, length(part[1] part[2] part[3]) + 4)
+            say()
+            print
+            next
+        }
+        far && /^ +[|]/ { next }
+        {
+            say()
+            print
+        }
+        END { say() }' out/said >&2
+}
+
 link() { # link PROGRAM OBJECT OPTION...: what the linker says goes to PROGRAM.linker
     program=$1 object=$2
     shift 2
@@ -125,7 +157,7 @@ plain="${plain%-include*} $calls $names_shown"
 compiler $plain "$here" -S out/unit.ii -o out/unit.s 2>out/said
 status=$?
 [ "$status" = 0 ] || refuse
-cat out/said >&2
+warned
 # A second declaration of C's function in a namespace would call it past the name that is watched.
 # Beside redefined macros it is the one warning of g++ here that belongs to no -W option: without
 # the macros, these alone become errors.
