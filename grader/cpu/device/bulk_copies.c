@@ -292,3 +292,13 @@ void cudev_fence_proxy(int global, const char* file, int line) {
     if (!global) cudev_mbarrier_fence_init(file, line);
     if (w->watch) cudev_watcher->proxy_fence(w, global != 0);
 }
+
+int cudev_flag_is_late(const int* flag, int* value) {
+    struct worker* w = cudev_self;
+    return w && w->watch && cudev_watcher->flag_is_late(w, flag, value);
+}
+
+void cudev_flag_added(const int* flag, int before, int more) {
+    struct worker* w = cudev_self;
+    if (w && w->watch) cudev_watcher->flag_added(w, flag, before, more);
+}

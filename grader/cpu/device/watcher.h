@@ -77,6 +77,9 @@ struct cudev_watcher {
     void (*bulk_left)(struct worker* w, const struct bulk_copy* c);
     // The running thread calls fence.proxy.async.
     void (*proxy_fence)(struct worker* w, bool global);
+    // The running thread has added to a flag; it looks at one: see cudev_flag_is_late().
+    void (*flag_added)(struct worker* w, const int* flag, int before, int more);
+    bool (*flag_is_late)(struct worker* w, const int* flag, int* value);
     // A warp issues a product, the first of its warpgroup or not; unfenced: a wgmma_fence() is
     // missing. A product is computed. A warp has waited for
     // the products up to `last`. Registers of D or A have changed while

@@ -30,6 +30,9 @@ static const char REFILL[] =
 static const char FENCE[] =
     "each thread that has written calls fence_proxy_async(), then comes a barrier, and then one\n"
     "        thread starts TMA, or the warpgroup multiplies";
+static const char FENCE_GLOBAL[] =
+    "who has waited for the writes, or each thread that has written, calls\n"
+    "        fence_proxy_async_global() before TMA reads them or adds to them";
 static const char BARRIER[] =
     "between threads that write and TMA or wgmma that reads lie fence_proxy_async() and a barrier";
 // ---- what comes before -------------------------------------------------------------------------
@@ -164,6 +167,22 @@ static bool is_load(const struct bulk_copy* c) {
 
 static struct act running_act;  // of the callbacks below; one worker runs while checks are on
 
+// What threads of this launch have written to global memory, and TMA reads or adds to.
+static void check_fenced(struct watch* watch, const struct bulk_copy* c, const char* p,
+                         unsigned bytes) {
+    for (unsigned x = 0; x < bytes && offset_of(p + x) < WINDOW_OFFSET; x += 4)
+        for (unsigned i = 0; i < 2; i++) {
+            const uint64_t slot = RACE_SHADOW[offset_of(p + x) >> 2][i];
+            if (slot < watch->launch_floor || !slot_mask(slot) || slot & SLOT_ATOMIC ||
+                sites()->by_tma[slot_site(slot)] || cudev_order_fenced_global(watch, slot))
+                continue;
+            cudev_async_found(watch, p + x, cudev_side_of_copy(watch, c),
+                              cudev_side_of(watch, slot, true),
+                              "no fence_proxy_async_global() between", FENCE_GLOBAL);
+            return;
+        }
+}
+
 // Global memory, for the thread that asked.
 static void check_global(struct worker* w, const struct bulk_copy* c, char* shared, char* global,
                          unsigned skip, unsigned bytes) {
@@ -172,6 +191,9 @@ static void check_global(struct worker* w, const struct bulk_copy* c, char* shar
                                      : c->want.adds ? CUDEV_ATOMIC
                                                     : CUDEV_WRITE;
     if (access == CUDEV_ATOMIC) sites()->adds[site_at(c->pc)] = true;
+    sites()->by_tma[site_at(c->pc)] = true;
+    if (access != CUDEV_WRITE) check_fenced(w->watch, c, global + skip, bytes);
+    w->watch->by_tma = true;
     for (const char* p = global + skip; bytes;) {
         unsigned piece = (uintptr_t)p % 4 == 0 && bytes >= 4 ? bytes / 4 * 4 : 2;
         if (access == CUDEV_ATOMIC) piece = 4;
@@ -179,6 +201,7 @@ static void check_global(struct worker* w, const struct bulk_copy* c, char* shar
         p += piece;
         bytes -= piece;
     }
+    w->watch->by_tma = false;
 }
 
 static void source_piece(struct worker* w, const struct bulk_copy* c, char* shared, char* global,

@@ -58,6 +58,11 @@ struct order {
         uint64_t releaser;  // block and thread of all releases, if it is the same
         bool several;
         uint32_t search, followed;  // the prefix that this search has followed
+        // of a flag, the newest release, and what was there before it and is since
+        uint32_t newest;  // 0: it is no cudev_flag_added()
+        int before, after;
+        uint64_t late_for;                // the block, plus 1, ...
+        uint32_t late[MAX_THREADS / 32];  // ... whose threads have looked too early
     } variable[MAX_VARIABLES];
     struct release release[MAX_RELEASES];
     struct acquire acquire[MAX_ACQUIRES];
@@ -121,6 +126,8 @@ static uint32_t find_variable(struct watch* watch, uint64_t offset, bool make) {
         o->variable[i].offset = offset + 1;
         o->variable[i].count = o->variable[i].including = 0;
         o->variable[i].several = false;
+        o->variable[i].newest = 0;
+        o->variable[i].late_for = 0;
         return i + 1;
     }
     too_many();
@@ -153,9 +160,9 @@ static uint64_t name_of(struct watch* watch, unsigned thread) {
     return watch->worker->block * MAX_THREADS + thread;
 }
 
-static void acquire(struct watch* watch, uint32_t variable, unsigned thread) {
+// The first `count` releases of the variable.
+static void acquire(struct watch* watch, uint32_t variable, uint32_t count, unsigned thread) {
     struct order* o = order();
-    uint32_t count = o->variable[variable - 1].count;
     if (!count) return;
     // from itself a thread learns nothing
     if (!o->variable[variable - 1].several &&
@@ -274,7 +281,7 @@ void cudev_order_sync(struct watch* watch, uint64_t offset, bool reads, bool wri
                   same_block_since(watch, watch->fences.block[thread]);
     uint32_t variable = find_variable(watch, offset, writes && fenced);
     if (!variable) return;
-    if (reads) acquire(watch, variable, thread);
+    if (reads) acquire(watch, variable, order()->variable[variable - 1].count, thread);
     if (writes) release(watch, variable, thread);
 }
 
@@ -349,4 +356,45 @@ bool cudev_order_covers(struct watch* watch, uint64_t offset, uint64_t earlier, 
                 return true;
     }
     return false;
+}
+
+void cudev_order_fence_global(struct watch* watch) {
+    watch->now += ONE_TICK;
+    watch->fences.global = watch->now;
+}
+
+void cudev_order_flag_added(struct watch* watch, uint64_t offset, int before, int more) {
+    struct order* o = order();
+    const uint32_t variable = find_variable(watch, offset, false);
+    if (!variable) return;
+    const struct release* r = &o->release[o->releases];
+    const bool is_new = o->releases && r->variable == variable &&
+                        r->number + 1 == o->variable[variable - 1].count &&
+                        r->block == watch->worker->block && r->thread == watch->worker->current;
+    o->variable[variable - 1].newest = is_new ? o->releases : 0;
+    o->variable[variable - 1].before = before;
+    o->variable[variable - 1].after = (int)((unsigned)before + (unsigned)more);
+}
+
+bool cudev_order_flag_is_late(struct watch* watch, uint64_t offset, const int* flag, int* value) {
+    struct order* o = order();
+    const unsigned thread = watch->worker->current;
+    const uint32_t variable = offset < WINDOW_OFFSET ? find_variable(watch, offset, false) : 0;
+    if (!variable) return false;
+    const uint32_t newest = o->variable[variable - 1].newest;
+    const struct release* r = &o->release[newest];
+    if (!newest || r->number + 1 != o->variable[variable - 1].count ||
+        *flag != o->variable[variable - 1].after || r->block == watch->worker->block)
+        return false;
+    if (o->variable[variable - 1].late_for != watch->worker->block + 1) {
+        o->variable[variable - 1].late_for = watch->worker->block + 1;
+        memset(o->variable[variable - 1].late, 0, sizeof o->variable[variable - 1].late);
+    }
+    if (o->variable[variable - 1].late[thread / 32] >> thread % 32 & 1) return false;
+    // Does the thread know of the addition, by way of another flag?
+    if (cudev_order_covers(watch, offset, RACE_SHADOW[offset >> 2][0], thread, true)) return false;
+    o->variable[variable - 1].late[thread / 32] |= 1u << thread % 32;
+    acquire(watch, variable, o->variable[variable - 1].count - 1, thread);
+    *value = o->variable[variable - 1].before;
+    return true;
 }

@@ -20,7 +20,9 @@ static bool ordered(struct watch* watch, uint64_t offset, uint64_t earlier, uint
     } else if (offset >= WINDOW_OFFSET) {
         return true;  // shared memory of a block that is gone
     }
-    return cudev_order_covers(watch, offset, earlier, slot_thread(me), write || me & SLOT_ATOMIC);
+    // What TMA does behind a flag needs a fence there, whatever it does.
+    const bool strong = (write || me & SLOT_ATOMIC) && !watch->by_tma;
+    return cudev_order_covers(watch, offset, earlier, slot_thread(me), strong);
 }
 
 // Do the two accesses exclude each other in hardware? Volatile accesses count as exclusive, since

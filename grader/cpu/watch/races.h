@@ -62,6 +62,15 @@ void cudev_order_sync(struct watch* watch, uint64_t offset, bool reads, bool wri
 // atomic; ordinary reads need a fence behind what the thread has seen.
 bool cudev_order_covers(struct watch* watch, uint64_t offset, uint64_t earlier, unsigned thread,
                         bool strong);
+// The running thread calls a fence between the proxies for global memory. Has anybody done so since
+// `earlier`, the slot of a write of a thread?
+void cudev_order_fence_global(struct watch* watch);
+static inline bool cudev_order_fenced_global(const struct watch* watch, uint64_t earlier) {
+    return earlier < watch->fences.global;
+}
+// The running thread has added `more` to a flag, behind a fence; it looks at one.
+void cudev_order_flag_added(struct watch* watch, uint64_t offset, int before, int more);
+bool cudev_order_flag_is_late(struct watch* watch, uint64_t offset, const int* flag, int* value);
 // The block that ran at that time of this launch; false if none had begun.
 bool cudev_order_block_at(uint64_t time, uint64_t* block);
 

@@ -11,6 +11,7 @@ struct sites {
     uint32_t count;
     const void* pc[MAX_SITES];  // where the call that announces the access returns to
     bool adds[MAX_SITES];       // it adds a float: in another order the sum is another
+    bool by_tma[MAX_SITES];     // it is a copy by TMA
 };
 
 static inline struct sites* sites(void) {

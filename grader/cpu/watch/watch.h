@@ -119,6 +119,7 @@ struct fences {
     uint64_t device[MAX_THREADS];   // when a thread last fenced, device-wide
     uint64_t block[MAX_THREADS];    // or for its block
     uint64_t last;                  // of any thread, device-wide
+    uint64_t global;                // when any thread last fenced the proxies of global memory
     bool before_barrier;            // some thread did, before the last __syncthreads()
     uint64_t barrier[MAX_THREADS];  // the __syncthreads() before the thread's last device fence
     uint64_t warp[MAX_THREADS];     // the __syncwarp() before it
@@ -164,6 +165,7 @@ struct watch {
     } parts;
     unsigned spins;  // volatile reads
     bool range;      // the access is part of a structure, which may have padding
+    bool by_tma;     // the access is one of TMA to global memory
     struct fences fences;
     struct thread_order order;
     struct async_order async;

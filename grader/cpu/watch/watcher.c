@@ -119,8 +119,21 @@ static void multiplies(struct worker* w, const void* pc) {
     if (w->watch->profile) cudev_profile_count_mma(w->watch, pc);
 }
 
+static uint64_t offset_of(const int* flag) {
+    return (uint64_t)((const char*)flag - ARENA_BASE);
+}
+
 static void proxy_fence(struct worker* w, bool global) {
     if (w->watch->check && !global) cudev_order_fence_proxy(w->watch);
+    if (w->watch->check && global) cudev_order_fence_global(w->watch);
+}
+
+static void flag_added(struct worker* w, const int* flag, int before, int more) {
+    if (w->watch->check) cudev_order_flag_added(w->watch, offset_of(flag), before, more);
+}
+
+static bool flag_is_late(struct worker* w, const int* flag, int* value) {
+    return w->watch->check && cudev_order_flag_is_late(w->watch, offset_of(flag), flag, value);
 }
 
 static void grid_awaited(struct worker* w) {
@@ -172,6 +185,8 @@ static struct cudev_watcher watcher = {
     .bulk_writes = cudev_async_writes,
     .bulk_left = cudev_async_left,
     .proxy_fence = proxy_fence,
+    .flag_added = flag_added,
+    .flag_is_late = flag_is_late,
     .product_issued = cudev_async_product_issued,
     .product_computed = cudev_async_product_computed,
     .products_waited = cudev_async_products_waited,

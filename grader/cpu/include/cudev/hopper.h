@@ -127,13 +127,15 @@ __forceinline__ void fence_proxy_async_global(CUDEV_HERE) {
 // ---- flags in global memory ----
 
 __forceinline__ int load_acquire(const int* flag) {
-    const int value = *(const volatile int*)flag;
+    int value;
+    if (!cudev_flag_is_late(flag, &value)) value = *(const volatile int*)flag;
     __threadfence();
     return value;
 }
 __forceinline__ void add_release(int* flag, int more) {
     __threadfence();
-    atomicAdd(flag, more);
+    const int before = atomicAdd(flag, more);
+    cudev_flag_added(flag, before, more);
 }
 
 // ---- wgmma ----

@@ -47,6 +47,14 @@ void cudev_bulk_wait(unsigned pending, int written, const char* file, int line);
 // fence.proxy.async for shared memory, or for global.
 void cudev_fence_proxy(int global, const char* file, int line);
 
+// ---- flags in global memory: watch/fence_order.c ------------------------------------------------
+
+// Watched, a thread's first look at a flag comes before the newest add_release() of another block,
+// where nothing says that it comes behind: *value is what was there before. Who waits for too few
+// goes on then, each time.
+int cudev_flag_is_late(const int* flag, int* value);
+void cudev_flag_added(const int* flag, int before, int more);
+
 // ---- wgmma: warpgroup.c -------------------------------------------------------------------------
 
 enum cudev_format { CUDEV_BF16, CUDEV_E4M3, CUDEV_E5M2 };
