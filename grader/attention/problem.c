@@ -440,10 +440,16 @@ static void null_refused(struct problem p) {
     problem_refused(p, calls);
 }
 
-// Inputs may lie in the same place: a launcher that refuses it refuses too much.
+// Inputs may lie in the same place: a launcher that refuses it refuses too much. Where heads share
+// keys, those of keys lie in one, and those of queries in another.
 static void one_array(struct problem p) {
-    problem_begin(&p, PACKED, ", K and V are the same array");
-    check_same(p.check, p.array[ARRAY_V].tensor, p.array[ARRAY_K].tensor);
+    const bool alike = p.group == 1;
+    if (alike) p.N_q = p.N_k;
+    problem_begin(&p, PACKED, alike ? ", all inputs are one array" : ", K and V are one array");
+    for (enum which a = ARRAY_K; a < (p.contract->backward ? ARRAY_dQ : ARRAY_O); a++) {
+        const enum which first = alike || !is_of_keys(a) ? ARRAY_Q : ARRAY_K;
+        if (a != first) check_same(p.check, p.array[a].tensor, p.array[first].tensor);
+    }
     check_run(p.check);
 }
 

@@ -209,7 +209,7 @@ void problem_refused(struct problem p, const struct idle_call* bad);
 void problem_strides_refused(struct problem p, int status, struct strides bad);
 
 // What every launcher refuses as COURSE_BAD_ARGUMENT: negative sizes and d = 0; these strides; and
-// NULL in the place of each array, and of the workspace. But not that K and V are one array.
+// NULL in the place of each array, and of the workspace. But not that inputs are one array.
 void problem_bad_arguments(struct problem p, struct strides bad);
 
 // A call of p, packed, that must return this status.
