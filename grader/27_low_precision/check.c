@@ -210,6 +210,9 @@ static void hard_scores(struct check* c) {
     with_levels(of_blocks(all_keys(c, 64, 512), 0), 1, growing,
                 ", scores that grow, block by block");
     with_levels(of_blocks(all_keys(c, 64, 512), 0), 30, growing, ", scores that grow by 120");
+    // With one scale, and so many keys, blocks may be larger.
+    with_levels(all_keys(c, 16, 1024), 1, growing, ", scores that grow, block by block");
+    with_levels(of_d(all_keys(c, 16, 1536), 128), 1, growing, ", scores that grow, block by block");
     with_levels(of_blocks(all_keys(c, 64, 512), 0), 1, falling, ", scores that fall");
     with_levels(of_blocks(all_keys(c, 64, 512), 0), 1, one_of_many, ", one key has all the weight");
     with_large_values(of_blocks(all_keys(c, 64, 384), 0), few_of_many,
@@ -376,6 +379,19 @@ static void on_two_devices(struct check* c, const char* first, int status) {
     low_judge(&l, JUDGE_O);
 }
 
+// Inputs may lie in the same place: a launcher that refuses it refuses too much. With N = d = 64 V^T
+// is as large as the others.
+static void one_array(struct check* c) {
+    struct low l = all_keys(c, 64, 64);
+    low_name(&l, ", Q, K and V^T are the same array, and so are their scales");
+    low_declare(&l, (struct strides){0});
+    for (int a = ARRAY_K; a <= ARRAY_V; a++) {
+        check_same(c, l.bytes[a], l.bytes[ARRAY_Q]);
+        check_same(c, l.scales[a], l.scales[ARRAY_Q]);
+    }
+    check_run(c);
+}
+
 static void arguments(struct check* c) {
     static const int64_t too_far = (int64_t)1 << 39;
     static const struct idle_call calls[] = {
@@ -422,6 +438,7 @@ static void arguments(struct check* c) {
     misaligned(c, "K");
     misaligned(c, "Vt");
     check_launches_fail(c, declare_attention, &l);
+    one_array(c);
     on_two_devices(c, "h100", COURSE_OK);
     on_two_devices(c, CARD_NEWER, COURSE_UNSUPPORTED);
     l.p.scale = NAN;

@@ -222,6 +222,10 @@ static void any_rows(struct check* c) {
     step_of_normal(c, transposed(s), ", heads outside");
     s.stride.b = 0;
     step_of_normal(c, s, ", all batches the same");
+    // Strides that lead nowhere may be any: X does not come by TMA.
+    s = rows_of_X(1, 16, 1, 64);
+    s.stride.b = s.stride.h = (int64_t)1 << 40;
+    step_of_normal(c, s, ", one head of one batch, strides of 2^40 to others");
     check_reaches(c, INT32_MAX - check_pick(c, 0, 9), rows_reached, &d);
     check_most(c, HEADS, FEWER, heads_of_X_reached, &d);
 }
@@ -254,6 +258,18 @@ static void multiples_of(struct check* c, int largest, int number) {
     judge_step(&q);
 }
 
+static void not_finite(struct check* c, struct step s) {
+    struct step_case q = begin_step(c, s, ", NaN and infinity");
+    declare_step(c, &q);
+    fill_step(&q);
+    for (int n = 0; n < 12; n++) {
+        const int64_t e = check_pick(c, 0, q.X->count - 1);
+        const double nan = copysign(NAN, n % 2 ? -1 : 1);  // of either sign
+        q.X->value[e] = n % 3 == 0 ? nan : n % 3 == 1 ? INFINITY : -INFINITY;
+    }
+    judge_step(&q);
+}
+
 // A block of zeros beside others; numbers so small that 448 of their sizes is none; some that are
 // not finite; 175 / (196 / 448) is a half, but not 175 (1 / (196 / 448)); nor is 207 (448 / 138)
 // what 207 (1 / (138 / 448)) is.
@@ -273,14 +289,12 @@ static void no_ordinary_numbers(struct check* c) {
         q.X->value[e] = e < 256 * 64 ? copysign(0, q.X->value[e]) : ldexp(q.X->value[e], -120);
     judge_step(&q);
 
-    q = begin_step(c, rows_of_X(1, 256, 1, 128), ", NaN and infinity");
+    not_finite(c, rows_of_X(1, 256, 1, 128));
+    not_finite(c, of_all(rows_of_X(1, 256, 1, 64)));
+    q = begin_step(c, of_all(rows_of_X(1, 128, 1, 64)), ", all 0");
     declare_step(c, &q);
     fill_step(&q);
-    for (int n = 0; n < 12; n++) {
-        const int64_t e = check_pick(c, 0, q.X->count - 1);
-        const double nan = copysign(NAN, n % 2 ? -1 : 1);  // of either sign
-        q.X->value[e] = n % 3 == 0 ? nan : n % 3 == 1 ? INFINITY : -INFINITY;
-    }
+    for (int64_t e = 0; e < q.X->count; e++) q.X->value[e] = copysign(0, q.X->value[e]);
     judge_step(&q);
 }
 

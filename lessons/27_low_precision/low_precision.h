@@ -79,9 +79,10 @@ int low_precision_quantise(e4m3* to_gpu,       // (B, H, N, d) or (B, H, d, PADD
 //
 // Q, K, V^T and the scales are packed, as the first call writes them. O has strides of its own:
 // elements that these jump over are not written. Q, K, V^T and every row of O begin at multiples of
-// 16 bytes, scales, LSE and tickets at multiples of 4. The tickets are 0 before the first call, and
-// each call leaves them so. Nothing is allocated, and each element of O and LSE is stored once. The
-// kernel runs in the default stream; the launcher does not wait for it.
+// 16 bytes, scales, LSE and tickets at multiples of 4. Two inputs may be one array; outputs overlap
+// nothing. The tickets are 0 before the first call, and each call leaves them so. Nothing is
+// allocated, and each element of O and LSE is stored once. The kernel runs in the default stream;
+// the launcher does not wait for it.
 //
 // Returns, in this order
 //     COURSE_BAD_ARGUMENT  a negative size; d < 1; H_q no multiple of H_k, or H_k = 0 and H_q > 0
