@@ -231,10 +231,12 @@ static void gradients_of_any_size(struct check* c) {
 static void repeatable(struct check* c) {
     backward_case_repeatable(same_bits(grouped(all_keys(c, 64, 768), 6, 1)));
     backward_case(same_bits(with_d(causal(c, 128, 256), 128)));
+    backward_case(same_bits(causal(c, 128, 256)));
     // Not all blocks before one add to its tiles; and behind a head's tiles come those of the next.
-    backward_case(same_bits(grouped(windowed(c, 384, 384, 90), 2, 2)));
-    const struct own both = {1, (const int64_t[]){0, 180, 384}};
-    backward_case(with_documents(all_keys(c, 384, 384), 2, &both));
+    backward_case(same_bits(with_scale(grouped(windowed(c, 384, 384, 90), 2, 2), -0.8)));
+    // With windows, too, kernels of both d, which look at both ends; keys behind all documents.
+    const struct own both = {1, (const int64_t[]){0, 180, 370}};
+    backward_case(with_d(with_documents(all_keys(c, 384, 384), 2, &both), 128));
     backward_case_heads_alike(with_heads(all_keys(c, 384, 128), 1, 3), 128);
 }
 
@@ -290,7 +292,7 @@ static void arguments(struct check* c) {
     const struct problem p = all_keys(c, 128, 128);
     check_ordinary(c);
     backward_case(p);
-    backward_cases_empty(with_heads(p, 2, 2));
+    backward_cases_empty(grouped(with_heads(p, 2, 4), 4, 2));
     backward_case_empty(with_d(all_keys(c, 16, 0), 128));
     backward_case_empty(with_d(all_keys(c, 0, 16), 128));
     no_query_heads(c);
