@@ -211,8 +211,9 @@ static void hard_scores(struct check* c) {
                 ", scores that grow, block by block");
     with_levels(of_blocks(all_keys(c, 64, 512), 0), 30, growing, ", scores that grow by 120");
     // With one scale, and so many keys, blocks may be larger.
-    with_levels(all_keys(c, 16, 1024), 1, growing, ", scores that grow, block by block");
-    with_levels(of_d(all_keys(c, 16, 1536), 128), 1, growing, ", scores that grow, block by block");
+    static const char late[] = ", the first 500 keys have most of the weight";
+    with_levels(all_keys(c, 16, 1024), 1, heavy_late, late);
+    with_levels(of_d(all_keys(c, 16, 1536), 128), 1, heavy_late, late);
     with_levels(of_blocks(all_keys(c, 64, 512), 0), 1, falling, ", scores that fall");
     with_levels(of_blocks(all_keys(c, 64, 512), 0), 1, one_of_many, ", one key has all the weight");
     with_large_values(of_blocks(all_keys(c, 64, 384), 0), few_of_many,
