@@ -278,6 +278,8 @@ static void bad_arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"first_A", 4}}},
         {COURSE_UNSUPPORTED, {{"first_B", 1}}},
         {COURSE_UNSUPPORTED, {{"stride_C", WHOLE_N + 4}}},
+        {COURSE_UNSUPPORTED, {{"K", 0}, {"first_C", 4}}},
+        {COURSE_UNSUPPORTED, {{"K", 0}, {"stride_C", WHOLE_N + 4}}},
         {COURSE_UNSUPPORTED, {{"stride_A", WHOLE_K + 4}}},
         {COURSE_UNSUPPORTED, {{"stride_B", WHOLE_N + 1}}},
         {COURSE_UNSUPPORTED, {{"stride_C", (int64_t)1 << 39}}},

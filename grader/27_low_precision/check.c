@@ -380,8 +380,8 @@ static void on_two_devices(struct check* c, const char* first, int status) {
     low_judge(&l, JUDGE_O);
 }
 
-// Inputs may lie in the same place: a launcher that refuses it refuses too much. With N = d = 64 V^T
-// is as large as the others.
+// Inputs may lie in the same place: a launcher that refuses it refuses too much. With N = d = 64
+// V^T is as large as the others.
 static void one_array(struct check* c) {
     struct low l = all_keys(c, 64, 64);
     low_name(&l, ", Q, K and V^T are the same array, and so are their scales");

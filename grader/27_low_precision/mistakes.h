@@ -521,8 +521,8 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (l->call == CALL_BOTH) cause = explain_first_call(l);
     if (!cause && are_zeros_counted(&s)) return CAUSE_mask_value;
     if (l->call == CALL_ATTENTION && is_factor_in_LSE(&l->p)) return CAUSE_weight_factor;
-    // A walk that makes these very numbers says more than scales that come near; but many scales may
-    // do what a walk does.
+    // A walk that makes these very numbers says more than scales that come near; but many scales
+    // may do what a walk does.
     const bool is_walk = l->call == CALL_ATTENTION && l->p.N_k > 0;
     if (is_walk && !l->per_block) cause = explain_walk(&s);
     if (!cause && l->call == CALL_ATTENTION) cause = explain_scales(&s);
