@@ -103,6 +103,8 @@ static void many_blocks(struct check* c) {
     on_a_small_card(c, 8, check_pick(c, FEW - 1, FEW) * WIDE, WHOLE_K, 0);
     on_a_small_card(c, 8, check_pick(c, 2 * FEW - 1, 2 * FEW) * WIDE, WHOLE_K, 0);
     on_a_small_card(c, check_pick(c, 129, 200), 3 * FEW / 2 * 192 + 8, WHOLE_K, 0);
+    // Pairs of rows of tiles, more than a group of 16 has; columns behind the last whole 8.
+    on_a_small_card(c, 32 * WHOLE_M + check_pick(c, 1, 120), 8 + check_pick(c, 1, 7), 16, 0);
 }
 
 // One tile along K, and more than a kernel has stages: twice through the ring, and once more.
