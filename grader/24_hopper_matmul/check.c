@@ -103,7 +103,9 @@ static void many_blocks(struct check* c) {
     on_a_small_card(c, 8, check_pick(c, FEW - 1, FEW) * WIDE, WHOLE_K, 0);
     on_a_small_card(c, 8, check_pick(c, 2 * FEW - 1, 2 * FEW) * WIDE, WHOLE_K, 0);
     on_a_small_card(c, check_pick(c, 129, 200), 3 * FEW / 2 * 192 + 8, WHOLE_K, 0);
-    // Pairs of rows of tiles, more than a group of 16 has; columns behind the last whole 8.
+    // Pairs of rows of tiles, more than a group of 16 has. Rows behind M have columns behind the
+    // last whole 8, too: watched, that shows.
+    check_watch(c, WATCH_CHECK);
     on_a_small_card(c, 32 * WHOLE_M + check_pick(c, 1, 120), 8 + check_pick(c, 1, 7), 16, 0);
 }
 
