@@ -153,6 +153,8 @@ static void arguments(struct check* c) {
     forward_arguments(p, bad);
     problem_bad_arguments(p, (struct strides){.n = 63, .h = -64, .b = -512});
     problem_strides_refused(p, COURSE_UNSUPPORTED, (struct strides){.n = 68, .h = 100, .b = 4100});
+    p.scale = 0x1p-140;
+    forward_case(p, PACKED, "", JUDGE_O);
     p.scale = NAN;
     problem_must_return(p, COURSE_UNSUPPORTED, ": not above 0");
     problem_misaligned_refused(all_keys(c, 64, 64));
@@ -164,7 +166,9 @@ static void safe(struct check* c) {
     int64_t N = 64 + check_pick(c, 33, 63);
     forward_case(causal(c, N, N), PACKED, "", JUDGE_O);
     forward_case(all_keys(c, N, 128), PACKED, "", JUDGE_O);
-    forward_case(causal(c, 160, 24), PACKED, "", JUDGE_O);  // 128 queries see nothing
+    struct problem unseen = causal(c, 160, 24);  // 128 queries see nothing
+    unseen.later = 1u << ARRAY_LSE;              // which is aligned to its elements alone
+    forward_case(unseen, PACKED, "", JUDGE_O);
 }
 
 // ---- costs, each of kernels that multiply on the tensor cores

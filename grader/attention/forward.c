@@ -532,7 +532,9 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     no_queries.N_q = no_heads.H = no_batches.B = 0;
     check_ordinary(p.check);
     forward_case(p, PACKED, "", JUDGE_O);
-    forward_case(with_unused_strides(p), PACKED, "", JUDGE_O);
+    struct problem free = with_unused_strides(p);
+    free.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
+    forward_case(free, PACKED, "", JUDGE_O);
     // In bf16 kernels of d = 128 need more shared memory than others may have unasked.
     const struct problem wide = p.contract->dtype == BF16 ? with_d(p, 128) : p;
     forward_on_two_devices(wide, p.contract->by_wgmma ? "h100" : CARD_NEWER, COURSE_OK);

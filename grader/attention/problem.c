@@ -503,7 +503,6 @@ void problem_too_many_heads(struct problem p) {
         {COURSE_UNSUPPORTED, {{"H", 65536}}},
         {COURSE_UNSUPPORTED, {{"B", 65536}, {"H", 65536}}},
         {COURSE_OK, {{"B", 0}, {"H", 65536}}},
-        {COURSE_OK, {{"B", 65536}, {"H", 0}}},
         {0},
     };
     problem_refused(p, p.contract->any_heads ? bad + 1 : bad);

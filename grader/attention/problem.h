@@ -228,8 +228,8 @@ void problem_must_return(struct problem p, int status, const char* what);
 void problem_misaligned_refused(struct problem p);
 
 // problem_refused() for more heads than a grid has rows: 65536 of one batch, unless the contract
-// has any_heads; and 65536 of 65536 batches, which are 0 in 32 bits. And for none of both, which is
-// none of the other, however many.
+// has any_heads; and 65536 of 65536 batches, which are 0 in 32 bits. And 65536 of no
+// batch are nothing to do.
 void problem_too_many_heads(struct problem p);
 
 // check_large_calls() with packed arrays, whose launch fails.
