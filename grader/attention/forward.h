@@ -198,8 +198,9 @@ void forward_case_one_key(struct problem p);
 // A case in which the launcher has nothing to do. Arrays without elements are NULL.
 void forward_idle(struct problem p, const char* name);
 
-// An ordinary case, and one with_unused_strides() and an LSE aligned to 4 bytes; forward_idle() without queries, without heads
-// and without batches; problem_refused(), problem_too_many_heads() and problem_launches_fail().
+// An ordinary case, and one with_unused_strides() and an LSE that is aligned to 4 bytes alone;
+// forward_idle() without queries, without heads and without batches; problem_refused(),
+// problem_too_many_heads(), problem_many_keys() and problem_launches_fail().
 void forward_arguments(struct problem p, const struct idle_call* bad);
 
 // N_q queries of one head and 4096 keys: what is kept of a query's scores shows, see
