@@ -60,6 +60,9 @@ static void ragged_queries(struct check* c) {
     forward_case(all_keys(c, 16 + check_pick(c, 1, 7), 32), PACKED, "", JUDGE_O);
     forward_case(all_keys(c, 1, 32), PACKED, "", JUDGE_O);
     forward_case(causal(c, 129, 129), PACKED, "", JUDGE_O);
+    // The kernels of wide heads may be others.
+    for (int64_t wide = 128; wide <= 256; wide *= 2)
+        forward_case(with_heads(with_d(all_keys(c, 19, 32), wide), 2, 2), GAPS, "", JUDGE_O);
     forward_case_sinking(with_d(all_keys(c, 4321, 16), 8));
     attention_reaches(with_heads(with_d(all_keys(c, 1, 1), 2), 2, 4),
                       REACH_MOST - check_pick(c, 0, 9));
@@ -71,6 +74,8 @@ static void ragged_queries(struct check* c) {
 static void ragged_keys(struct check* c) {
     forward_case(all_keys(c, 16, 32 + check_pick(c, 1, 9)), PACKED, "", JUDGE_O);
     forward_case(all_keys(c, 16, 15), PACKED, "", JUDGE_O);
+    for (int64_t wide = 128; wide <= 256; wide *= 2)
+        forward_case(with_heads(with_d(all_keys(c, 16, 37), wide), 2, 2), GAPS, "", JUDGE_O);
     forward_case_long(with_d(all_keys(c, 16, 4321), 8));
 }
 
@@ -93,6 +98,9 @@ static void empty_rows(struct check* c) {
     forward_case(causal(c, 32, 1), PACKED, "", JUDGE_O | JUDGE_LSE);
     // The first tile of queries sees nothing, of no head.
     forward_case(with_heads(causal(c, 48, 20), 2, 2), GAPS, "", JUDGE_O | JUDGE_LSE);
+    for (int64_t wide = 128; wide <= 256; wide *= 2)
+        forward_case(with_heads(with_d(causal(c, 32, 19), wide), 2, 2), GAPS, "",
+                     JUDGE_O | JUDGE_LSE);
     forward_no_keys(all_keys(c, 16, 0));
     forward_no_keys(with_heads(causal(c, 17, 0), 2, 2));
 }
@@ -122,11 +130,6 @@ static void head_dimensions(struct check* c) {
     for (size_t n = 0; n < sizeof d / sizeof d[0]; n++) {
         struct problem p = with_d(problem_of(c, &same_gaps, 16, 32, false), d[n]);
         forward_case(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "", JUDGE_O);
-    }
-    // The kernels of wide heads may be others: tails, a mask, heads and strides of theirs.
-    for (int64_t wide = 128; wide <= 256; wide *= 2) {
-        forward_case(with_heads(with_d(all_keys(c, 19, 37), wide), 2, 2), GAPS, "", JUDGE_O);
-        forward_case(with_d(causal(c, 37, 19), wide), GAPS, "", JUDGE_O | JUDGE_LSE);
     }
 }
 

@@ -75,6 +75,7 @@ static void unseen(struct check* c) {
     int64_t N_q = pick_ragged(c, 36, 63);
     backward_case(causal(c, N_q, N_q - check_pick(c, 17, 19)));
     backward_case_named(with_heads(causal(c, 40, 20), 2, 2), GAPS, "");
+    backward_case(with_d(causal(c, 37, 19), 136));
     // One block of keys, and a tile of queries that it has nothing to do with.
     backward_case(causal(c, N_q, check_pick(c, 9, 16)));
     backward_case_tested(with_d(causal(c, 19, 16), 2));
@@ -117,7 +118,6 @@ static void any_head(struct check* c) {
     backward_case_named(heads, GAPS, "");
     const int64_t wide = check_pick(c, 130, 160);
     backward_case_named(with_heads(with_d(causal(c, 17, 18), wide), 2, 2), GAPS, "");
-    backward_case_named(with_d(causal(c, 37, 19), wide), PACKED, "");
 }
 
 static void extreme(struct check* c) {
