@@ -160,12 +160,19 @@ static void strides(struct check* c) {
     one.B = 1;
     put_maximum(&one, 0, 0);
     forward_run(&p, JUDGE_O);
+    forward_case(with_unused_strides(sizes(c, 1, 16, 16, 16)), PACKED, "", JUDGE_O);
     far(p, FAR, JUDGE_O);
     far(with_late_rows(sizes(c, 2, 16, 16, 16)), FAR, JUDGE_O);
 }
 
 static void wide_heads(struct check* c) {
-    for (int64_t d = 128; d <= 256; d *= 2) plain(c, 1, 32, 32, d);
+    for (int64_t d = 128; d <= 256; d *= 2) {
+        plain(c, 1, 32, 32, d);
+        struct problem p = sizes(c, d == 128 ? 1 : 2, 16, 32, d);
+        problem_begin(&p, GAPS, "");
+        fill_plain(&p, 0);
+        forward_run(&p, JUDGE_O);
+    }
 }
 
 // The largest score is never at key 0, but in the first tile: the reference that exp needs is the
@@ -261,6 +268,7 @@ static void logsumexp(struct check* c) {
     fill_levels(&p, 0.9);
     forward_run(&p, JUDGE_LSE);
     forward_case_first_weighs(sizes(c, 1, 32, 32, 16));
+    forward_case_far_levels(with_scale(sizes(c, 1, 32, 16, 16), -1));
 }
 
 // With a scale below 0 the largest score is that of the smallest product; with 0 all are equal.
@@ -321,12 +329,15 @@ static void arguments(struct check* c) {
         {0},
     };
     static const struct idle_call largest[] = {{COURSE_OK, {{"B", 65535}}}, {0}};
+    static const struct idle_call longest[] = {
+        {COURSE_OK, {{"N_q", 1 << 30}}}, {COURSE_OK, {{"N_k", 1 << 30}}}, {0}};
     struct problem p = sizes(c, 0, 32, 32, 16);
     forward_idle(p, "B = 0");
     p.B = 1;
     problem_refused(p, bad);
     problem_launches_fail(p);
     problem_large(p, largest);
+    problem_large(p, longest);
 }
 
 // A block, a tile or a loop that is larger than the array reads or writes past its end. So the

@@ -60,6 +60,9 @@ static void ragged_queries(struct check* c) {
     forward_case(all_keys(c, 16 + check_pick(c, 1, 7), 32), PACKED, "", JUDGE_O);
     forward_case(all_keys(c, 1, 32), PACKED, "", JUDGE_O);
     forward_case(causal(c, 129, 129), PACKED, "", JUDGE_O);
+    // The kernels of wide heads may be others.
+    for (int64_t wide = 128; wide <= 256; wide *= 2)
+        forward_case(with_heads(with_d(all_keys(c, 19, 32), wide), 2, 2), GAPS, "", JUDGE_O);
     forward_case_sinking(with_d(all_keys(c, 4321, 16), 8));
     attention_reaches(with_heads(with_d(all_keys(c, 1, 1), 2), 2, 4),
                       REACH_MOST - check_pick(c, 0, 9));
@@ -71,6 +74,8 @@ static void ragged_queries(struct check* c) {
 static void ragged_keys(struct check* c) {
     forward_case(all_keys(c, 16, 32 + check_pick(c, 1, 9)), PACKED, "", JUDGE_O);
     forward_case(all_keys(c, 16, 15), PACKED, "", JUDGE_O);
+    for (int64_t wide = 128; wide <= 256; wide *= 2)
+        forward_case(with_heads(with_d(all_keys(c, 16, 37), wide), 2, 2), GAPS, "", JUDGE_O);
     forward_case_long(with_d(all_keys(c, 16, 4321), 8));
 }
 
@@ -91,7 +96,13 @@ static void masked(struct check* c) {
 static void empty_rows(struct check* c) {
     forward_case(causal(c, 64, check_pick(c, 17, 31)), PACKED, "", JUDGE_O | JUDGE_LSE);
     forward_case(causal(c, 32, 1), PACKED, "", JUDGE_O | JUDGE_LSE);
+    // The first tile of queries sees nothing, of no head.
+    forward_case(with_heads(causal(c, 48, 20), 2, 2), GAPS, "", JUDGE_O | JUDGE_LSE);
+    for (int64_t wide = 128; wide <= 256; wide *= 2)
+        forward_case(with_heads(with_d(causal(c, 32, 19), wide), 2, 2), GAPS, "",
+                     JUDGE_O | JUDGE_LSE);
     forward_no_keys(all_keys(c, 16, 0));
+    forward_no_keys(with_heads(causal(c, 17, 0), 2, 2));
 }
 
 static void logsumexp(struct check* c) {
@@ -101,6 +112,7 @@ static void logsumexp(struct check* c) {
     forward_case(p, PACKED, "", JUDGE_LSE);
     forward_case(with_d(all_keys(c, 16, 32), 256), PACKED, "", JUDGE_LSE);
     forward_case_one_weighs(all_keys(c, 16, 32));
+    forward_case_far_levels(with_scale(all_keys(c, 16, 32), -1));
 }
 
 static void head_dimensions(struct check* c) {
@@ -150,8 +162,10 @@ static void again(struct check* c) {
 }
 
 static void arguments(struct check* c) {
-    static const struct idle_call too_wide[] = {
-        {COURSE_UNSUPPORTED, {{"d", 257}}}, PROBLEM_ORDER(257), {0}};
+    static const struct idle_call too_wide[] = {{COURSE_UNSUPPORTED, {{"d", 257}}},
+                                                {COURSE_OK, {{"N_q", 0}, {"stride_q.b", -1}}},
+                                                PROBLEM_ORDER(257),
+                                                {0}};
     forward_arguments(all_keys(c, 32, 32), too_wide);
     problem_bad_arguments(all_keys(c, 32, 32), (struct strides){.n = 15, .h = -64, .b = -512});
 }
@@ -190,6 +204,11 @@ static void cheap(struct check* c) {
                   (more - masked) / (of_a_key * MORE_KEYS), N / SMALLEST_TILE);
     check_loaded_once(c, "K");
     check_loaded_once(c, "V");
+    // The kernels of wide heads may be others.
+    double few = forward_loads(with_d(causal(c, 16, 16), 256));
+    check_loaded_once(c, "K");
+    check_loaded_once(c, "V");
+    judge_unseen_reads(c, few, forward_loads(with_d(causal(c, 256, 16), 256)));
     forward_kept(all_keys(c, 16, 16));
 }
 

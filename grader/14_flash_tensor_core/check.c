@@ -57,6 +57,7 @@ static void strides(struct check* c) {
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++)
         forward_case(p, layout, "", JUDGE_O);
     forward_case(p, ONE_BATCH, "", JUDGE_O);
+    forward_case(with_heads(with_d(all_keys(c, 64, 64), 128), 2, 2), GAPS, "", JUDGE_O);
     forward_case_far(p);
     // A single query may have a kernel of its own.
     forward_case(with_heads(all_keys(c, 1, 64), 2, 2), GAPS, "", JUDGE_O);
@@ -75,6 +76,7 @@ static void ragged(struct check* c) {
     forward_case(all_keys(c, N_q, 64), PACKED, "", JUDGE_O);
     forward_case(with_nan_gaps(problem_of(c, &same_gaps, 17, N_k, false)), GAPS, "", JUDGE_O);
     forward_case(all_keys(c, 33, 13), PACKED, "", JUDGE_O);
+    forward_case(with_d(all_keys(c, 33, 13), 128), PACKED, "", JUDGE_O);
     forward_case_long(all_keys(c, 1, 4321));
     attention_reaches(with_heads(all_keys(c, 1, 1), 1, 3), REACH_MOST - check_pick(c, 0, 9));
 }
@@ -98,13 +100,18 @@ static void masked(struct check* c) {
 
 static void empty_rows(struct check* c) {
     forward_case(causal(c, 96, check_pick(c, 17, 31)), PACKED, "", JUDGE_O | JUDGE_LSE);
+    // A block of 128 queries sees nothing, of no head; and the kernel of wide heads.
+    forward_case(with_heads(causal(c, 160, 20), 2, 2), GAPS, "", JUDGE_O | JUDGE_LSE);
+    forward_case(with_d(causal(c, 48, 20), 128), PACKED, "", JUDGE_O | JUDGE_LSE);
     forward_no_keys(all_keys(c, 16, 0));
+    forward_no_keys(with_heads(causal(c, 17, 0), 2, 2));
 }
 
 // The scale is no power of 2: who multiplies Q by it rounds.
 static void logsumexp(struct check* c) {
     forward_case(with_heads(with_scale(causal(c, 96, 96), 0.7), 2, 2), PACKED, "", JUDGE_LSE);
     forward_case_one_weighs(all_keys(c, 64, 64));
+    forward_case_far_levels(all_keys(c, 64, 64));
 }
 
 static void hard_scores(struct check* c) {
@@ -138,6 +145,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_UNSUPPORTED, {{"scale", -1}}},
         {COURSE_UNSUPPORTED, {{"scale", NAN}}},
+        {COURSE_OK, {{"N_q", 0}, {"stride_q.b", -1}}},
         PROBLEM_ORDER(80),
         {0},
     };
@@ -145,6 +153,8 @@ static void arguments(struct check* c) {
     forward_arguments(p, bad);
     problem_bad_arguments(p, (struct strides){.n = 63, .h = -64, .b = -512});
     problem_strides_refused(p, COURSE_UNSUPPORTED, (struct strides){.n = 68, .h = 100, .b = 4100});
+    p.scale = 0x1p-140;
+    forward_case(p, PACKED, "", JUDGE_O);
     p.scale = NAN;
     problem_must_return(p, COURSE_UNSUPPORTED, ": not above 0");
     problem_misaligned_refused(all_keys(c, 64, 64));
@@ -156,7 +166,9 @@ static void safe(struct check* c) {
     int64_t N = 64 + check_pick(c, 33, 63);
     forward_case(causal(c, N, N), PACKED, "", JUDGE_O);
     forward_case(all_keys(c, N, 128), PACKED, "", JUDGE_O);
-    forward_case(causal(c, 160, 24), PACKED, "", JUDGE_O);  // 128 queries see nothing
+    struct problem unseen = causal(c, 160, 24);  // 128 queries see nothing
+    unseen.later = 1u << ARRAY_LSE;              // which is aligned to its elements alone
+    forward_case(unseen, PACKED, "", JUDGE_O);
 }
 
 // ---- costs, each of kernels that multiply on the tensor cores
@@ -193,6 +205,10 @@ static void nothing_past_the_diagonal(struct check* c) {
     double wide = (double)forward_by_mma(with_d(all_keys(c, 64, 64), 128))->global_load_bytes;
     check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
                   wide / (4.0 * 64 * 128) - 0.5, 64.0 / SMALLEST_TILE);
+    check_loaded_once(c, "K");
+    check_loaded_once(c, "V");
+    double few = forward_loads(with_d(causal(c, 64, 64), 128));
+    judge_unseen_reads(c, few, forward_loads(with_d(causal(c, 512, 64), 128)));
 }
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma

@@ -74,6 +74,8 @@ static void masked(struct check* c) {
 static void unseen(struct check* c) {
     int64_t N_q = pick_ragged(c, 36, 63);
     backward_case(causal(c, N_q, N_q - check_pick(c, 17, 19)));
+    backward_case_named(with_heads(causal(c, 40, 20), 2, 2), GAPS, "");
+    backward_case(with_d(causal(c, 37, 19), 136));
     // One block of keys, and a tile of queries that it has nothing to do with.
     backward_case(causal(c, N_q, check_pick(c, 9, 16)));
     backward_case_tested(with_d(causal(c, 19, 16), 2));
@@ -96,6 +98,8 @@ static void strides(struct check* c) {
     int64_t N_k = pick_ragged(c, 17, 31), N_q = pick_ragged(c, 17, 31);
     backward_case_named(with_heads(all_keys(c, N_q, N_k), 2, 2), GAPS, "");
     backward_case_named(with_heads(all_keys(c, N_q, N_k), 2, 2), SHARED, "");
+    backward_case_named(with_heads(all_keys(c, N_q, N_k), 2, 2), ONE_BATCH, "");
+    backward_case(with_unused_strides(all_keys(c, N_q, N_k)));
     struct problem mixed = with_heads(with_d(causal(c, N_q, N_q), 40), 2, 3);
     backward_case_named(with_scale(mixed, 0.6), MIXED, "");
     backward_case_far(with_heads(all_keys(c, N_q, N_k), 2, 2));
@@ -112,12 +116,15 @@ static void any_head(struct check* c) {
     struct problem heads = with_heads(with_d(causal(c, 17, 17), check_pick(c, 66, 128)), 2, 2);
     heads.contract = &one_gap;
     backward_case_named(heads, GAPS, "");
+    const int64_t wide = check_pick(c, 130, 160);
+    backward_case_named(with_heads(with_d(causal(c, 17, 18), wide), 2, 2), GAPS, "");
 }
 
 static void extreme(struct check* c) {
     backward_case_large_scores(causal(c, 35, 35));
     backward_case_level(all_keys(c, 21, 23), 120);
     backward_case_level(all_keys(c, 21, 23), -130);
+    backward_case_level(with_d(all_keys(c, 21, 23), 136), -130);
     backward_case_level(all_keys(c, 21, 23), 6000);
     backward_case_lowest(all_keys(c, 21, 1));
 }
@@ -170,6 +177,7 @@ static void arguments(struct check* c) {
     problem_refused(with_d(p, 257), too_wide);
     problem_refused(p, others);
     problem_too_many_heads(p);
+    problem_many_keys(p);
     problem_most_heads(p);
     problem_launches_fail(p);
 }
@@ -225,6 +233,11 @@ static void cheap(struct check* c) {
     double blocks = ceil(more / of_rows * N / MORE_KEYS - 0.01);
     check_at_most(c, CAUSE_masked_read, "share of Q and dO that is read in spite of the mask",
                   blocks > 0 ? masked / (blocks * of_rows) : INFINITY, 0.7);
+    // The kernels of wide heads may be others.
+    enum { WIDE = 136 };
+    (void)read_again(with_d(all_keys(c, 8, 32), WIDE));
+    check_loaded_once(c, "K");
+    check_loaded_once(c, "V");
     backward_kept(all_keys(c, 17, 17));
     // A walk over hidden queries, which would take hours here, was found above.
     check_watch(c, WATCH_NONE);

@@ -76,10 +76,14 @@ static void masked(struct check* c) {
     // More heads than pick_work() takes at a time, and some left; of several blocks, too.
     backward_case(with_heads(causal(c, 17, 17), 35, 1));
     backward_case_named(with_heads(causal(c, 130, 130), 1, 17), PACKED, ": several blocks");
+    // On a card with more memory the kernel of wide heads may be another.
+    backward_case(on_card(with_d(causal(c, 130, 70), 128), "h100"));
 }
 
 static void unseen(struct check* c) {
     backward_case(causal(c, 128, check_pick(c, 33, 62)));
+    // A block of 128 queries sees nothing, of no head.
+    backward_case_named(with_heads(causal(c, 160, 24), 2, 2), GAPS, "");
 }
 
 // The scales that mistakes would make of these (no scale, its square, without log2(e)) lie far
@@ -98,6 +102,8 @@ static void strides(struct check* c) {
     const struct problem masked = with_heads(causal(c, 64, 64), 2, 2);
     backward_case_named(with_d(p, 128), GAPS, "");
     backward_case_named(p, SHARED, "");
+    backward_case_named(with_heads(all_keys(c, 17, 17), 2, 2), ONE_BATCH, "");
+    backward_case(with_unused_strides(all_keys(c, 17, 17)));
     backward_case_named(with_scale(masked, 0.6), MIXED, "");
     backward_case_far(with_heads(all_keys(c, 64, 64), 2, 2));
     // A single query may have a kernel of its own.
@@ -199,6 +205,7 @@ static void arguments(struct check* c) {
     problem_refused(p, others);
     problem_misaligned_refused(p);
     problem_too_many_heads(p);
+    problem_many_keys(p);
     problem_most_heads(p);
     problem_launches_fail(p);
     backward_on_two_devices(with_d(p, 128), "h100", COURSE_OK);
@@ -251,6 +258,18 @@ static double read_by(struct problem p) {
     return read_again(&p);
 }
 
+// Few queries, many keys. The gradients and delta are stored once.
+static void loaded_and_stored_once(struct problem p) {
+    struct check* c = p.check;
+    const double rows = (double)(p.N_q + 2 * p.N_k),
+                 stored = 2 * (double)p.d * rows + 4 * (double)p.N_q;
+    backward_case(p);
+    check_loaded_once(c, "K");
+    check_loaded_once(c, "V");
+    check_at_most(c, CAUSE_too_much_written, "times that dQ, dK, dV and delta are stored",
+                  (double)check_traffic(c)->global_store_bytes / stored, 1.01);
+}
+
 // Each block of keys reads Q and dO of the queries that see it; each block of queries K and V of
 // the keys that it sees: with blocks of n both, N / n times all four. With a mask (N + n) / 2N of
 // them are seen: 0.75 for n = 128, and 0.87 if one of the two kernels leaves nothing out.
@@ -268,16 +287,13 @@ static void nothing_unseen(struct check* c) {
 
     // Few queries, many keys; few keys, many queries. What there is much of is loaded once by a
     // block of either kernel, even if it loads the few for each tile of the many.
-    backward_case(all_keys(c, SMALLEST_BLOCK, N));
-    check_loaded_once(c, "K");
-    check_loaded_once(c, "V");
-    // The gradients and delta are stored once.
-    const double stored = 2.0 * (double)contract.d * (SMALLEST_BLOCK + 2 * N) + 4 * SMALLEST_BLOCK;
-    check_at_most(c, CAUSE_too_much_written, "times that dQ, dK, dV and delta are stored",
-                  (double)check_traffic(c)->global_store_bytes / stored, 1.01);
+    loaded_and_stored_once(all_keys(c, SMALLEST_BLOCK, N));
+    loaded_and_stored_once(with_d(all_keys(c, SMALLEST_BLOCK, N / 2), 128));
     backward_case(all_keys(c, N, SMALLEST_BLOCK));
     check_loaded_once(c, "Q");
     check_loaded_once(c, "dO");
+    double few = read_by(with_d(causal(c, 64, 64), 128));
+    judge_unseen_reads(c, few, read_by(with_d(causal(c, 1024, 64), 128)));
 
     // A walk over hidden queries, which would take hours here, was found above.
     check_watch(c, WATCH_NONE);

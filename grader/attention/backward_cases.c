@@ -138,6 +138,9 @@ void backward_cases_empty(struct problem p) {
         int64_t size = *sizes[n];
         *sizes[n] = 0;
         backward_case_empty(p);
+        struct problem masked = p;
+        masked.causal = true;
+        if (p.B > 0 && !p.index.used && !p.causal) backward_case_empty(masked);
         *sizes[n] = size;
     }
 }

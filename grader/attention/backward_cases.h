@@ -61,7 +61,7 @@ void backward_case_tested(struct problem p);
 // are NULL.
 void backward_case_empty(struct problem p);
 
-// backward_case_empty() without batches, without queries, and without keys.
+// backward_case_empty() without batches; without queries, and without keys, with a mask, too.
 void backward_cases_empty(struct problem p);
 
 // dQ and dK show how often they are rounded: all sums are exact in fp32. The keys that are seen by

@@ -396,6 +396,14 @@ void forward_case_first_weighs(struct problem p) {
     one_weighs(p, only_the_first);
 }
 
+void forward_case_far_levels(struct problem p) {
+    static const double levels[] = {300, -300, 0};
+    forward_begin(&p, PACKED, ", rows of scores around 300, -300 and 0");
+    set_column(&p, ARRAY_K, 0, 4);
+    FOR_EACH_QUERY(&p, b, h, i) row_of(&p, ARRAY_Q, b, h, i)[0] = levels[i % 3] / p.scale / 4;
+    forward_run(&p, JUDGE_LSE);
+}
+
 void spread_keys(struct problem* p, double common, double apart) {
     for (int64_t j = 0; j < p->N_k / 2; j++)
         for (int64_t x = 0; x < p->d; x++) {
@@ -524,6 +532,9 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     no_queries.N_q = no_heads.H = no_batches.B = 0;
     check_ordinary(p.check);
     forward_case(p, PACKED, "", JUDGE_O);
+    struct problem free = with_unused_strides(p);
+    free.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
+    forward_case(free, PACKED, "", JUDGE_O);
     // In bf16 kernels of d = 128 need more shared memory than others may have unasked.
     const struct problem wide = p.contract->dtype == BF16 ? with_d(p, 128) : p;
     forward_on_two_devices(wide, p.contract->by_wgmma ? "h100" : CARD_NEWER, COURSE_OK);
@@ -534,6 +545,7 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     forward_idle(no_batches, "B = 0");
     problem_refused(p, bad);
     problem_too_many_heads(p);
+    if (!p.contract->by_wgmma) problem_many_keys(p);
     problem_most_heads(p);
     problem_launches_fail(p);
 }

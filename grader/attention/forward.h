@@ -148,6 +148,9 @@ void forward_case_one_weighs(struct problem p);
 // The same with the first key: the maximum never grows.
 void forward_case_first_weighs(struct problem p);
 
+// Scores near 300, near -300 and of the usual size, in turns from row to row: LSE is of any size.
+void forward_case_far_levels(struct problem p);
+
 // All scores are `level`, a power of 2 that is negative, in every other row: the running maximum
 // has to begin below. It is -2^127 at most, which is finite in base 2, too.
 void forward_case_below(struct problem p, double level);
@@ -195,8 +198,9 @@ void forward_case_one_key(struct problem p);
 // A case in which the launcher has nothing to do. Arrays without elements are NULL.
 void forward_idle(struct problem p, const char* name);
 
-// An ordinary case; forward_idle() without queries, without heads and without batches;
-// problem_refused(), problem_too_many_heads() and problem_launches_fail().
+// An ordinary case, and one with_unused_strides() and an LSE that is aligned to 4 bytes alone;
+// forward_idle() without queries, without heads and without batches; problem_refused(),
+// problem_too_many_heads(), problem_many_keys() and problem_launches_fail().
 void forward_arguments(struct problem p, const struct idle_call* bad);
 
 // N_q queries of one head and 4096 keys: what is kept of a query's scores shows, see

@@ -129,8 +129,29 @@ static bool is_slightly_larger(const struct suspect* s) {
     return true;
 }
 
+// O is right, and so are m and l; what is infinite is the LSE of scores whose exp() is infinite or
+// 0: it was taken of exp(m) l.
+static bool is_infinite_beside_O(const struct suspect* s) {
+    const double of_exp = 85, rounding = 0.01;
+    const struct problem* p = s->problem;
+    const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = s->tensor;
+    bool any = false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t row = place_in(p, ARRAY_LSE, b, h, i), first = place_in(p, ARRAY_O, b, h, i);
+        const double got = LSE->got[row], want = LSE->want[row];
+        for (int64_t e = first; e < first + p->d; e++)
+            if (!(fabs(O->got[e] - O->want[e]) <= rounding * (1 + fabs(O->want[e])))) return false;
+        if (isfinite(want) && isinf(got) && fabs(want) > of_exp)
+            any = true;
+        else if (got != want && !(fabs(got - want) <= 1e-3 + 1e-5 * fabs(want)))
+            return false;
+    }
+    return any;
+}
+
 enum cause explain_LSE(const struct suspect* s) {
     if (is_O(s)) return CAUSE_NONE;
+    if (is_infinite_beside_O(s)) return CAUSE_overflow;
     enum cause cause = hypothesis_search(s, known_LSE);
     return !cause && is_slightly_larger(s) ? CAUSE_epsilon_added : cause;
 }

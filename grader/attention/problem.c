@@ -63,6 +63,11 @@ struct problem with_flag(struct problem p, int64_t flag) {
     return p;
 }
 
+struct problem with_unused_strides(struct problem p) {
+    p.unused = true;
+    return p;
+}
+
 struct problem with_nan_gaps(struct problem p) {
     p.nan_gaps = true;
     return p;
@@ -233,6 +238,8 @@ static void declare_array(struct problem* p, enum which a, enum layout layout) {
     bool is_LSE = a == ARRAY_LSE, is_of_forward = a == ARRAY_O || is_LSE;
     struct shape shape = is_LSE ? lay_out_LSE(p, layout) : lay_out(p, a, layout);
     enum dtype dtype = is_LSE ? F32 : p->contract->dtype;
+    if (p->unused && p->B == 1) p->array[a].stride.b = 0;
+    if (p->unused && p->H / sharing(p, a) == 1) p->array[a].stride.h = 0;
     struct tensor** tensor = &p->array[a].tensor;
     *tensor = NULL;
     if (!p->contract->backward && is_of_keys(a) && p->N_k == 0)
@@ -300,15 +307,16 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
     char index[INDEX_TEXT];
     index_name(&p->index, index);
     const char* gaps = p->nan_gaps ? ", and NaN in them" : "";
+    const char* unused = p->unused ? ", strides of 0 where there is one batch or head" : "";
     const char* shared = ", all heads share their inputs: head stride 0";
     const bool is_flagged = p->index.used && p->index.causal && p->flag != 1;
-    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s%s%s%s", heads, (int)p->N_q,
+    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s%s%s%s%s", heads, (int)p->N_q,
                (int)p->N_k, (int)p->d,
                p->index.used ? index
                : p->causal   ? causal
                              : all_keys,
                is_flagged ? causal : "", scale, layout == SHARED ? shared : layout_names[layout],
-               gaps, later, what);
+               gaps, unused, later, what);
     if (p->card) check_pose_as(p->check, p->card);
     if (p->first_card) check_begin_on(p->check, p->first_card);
 }
@@ -487,6 +495,8 @@ void problem_misaligned_refused(struct problem p) {
         {COURSE_UNSUPPORTED, {{"d", 1}}},
         {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
         {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_v.n", 8}}},
         {COURSE_OK, {{"B", 0}}},
         {0},
     };
@@ -498,6 +508,7 @@ void problem_too_many_heads(struct problem p) {
     static const struct idle_call bad[] = {
         {COURSE_UNSUPPORTED, {{"H", 65536}}},
         {COURSE_UNSUPPORTED, {{"B", 65536}, {"H", 65536}}},
+        {COURSE_OK, {{"B", 0}, {"H", 65536}}},
         {0},
     };
     problem_refused(p, p.contract->any_heads ? bad + 1 : bad);
@@ -505,6 +516,11 @@ void problem_too_many_heads(struct problem p) {
 
 void problem_large(struct problem p, const struct idle_call* good) {
     check_large_calls(p.check, good, "launch", declare_packed, &p);
+}
+
+void problem_many_keys(struct problem p) {
+    static const struct idle_call many[] = {{COURSE_OK, {{"N_k", INT32_MAX}}}, {0}};
+    problem_large(p, many);
 }
 
 void problem_most_heads(struct problem p) {
@@ -521,42 +537,7 @@ void problem_launches_fail(struct problem p) {
     check_launches_fail(p.check, declare_packed, &p);
 }
 
-// ---- costs ---------------------------------------------------------------------------------
-
-const struct arena_traffic* problem_traffic(const struct problem* p) {
-    const struct arena_traffic* t = check_traffic(p->check);
-    const double queries = (double)(p->B * p->H * p->N_q);
-    const double outputs = queries * (double)(p->d * dtype_size(p->contract->dtype) + 4);
-    // Local arrays for all of a query's scores: 4096 numbers of 2 bytes are more.
-    check_kept(p->check, CAUSE_quadratic_memory, "query", queries, 4.0 * (double)p->d, 7000);
-    int64_t elsewhere = t->allocated_bytes;  // what may be stored besides
-    // A workspace may be cleared, filled and sorted.
-    if (p->contract->workspace_bytes) elsewhere += 4 * p->contract->workspace_bytes(p);
-    if (p->contract->more_bytes) elsewhere += p->contract->more_bytes(p);
-    if (!p->contract->backward)
-        check_at_most(p->check, CAUSE_too_much_written, "times that O and LSE are stored",
-                      (double)(t->global_store_bytes + t->filled_bytes - elsewhere) / outputs, 1);
-    return t;
-}
-
-void judge_conflicts(struct check* c, double most) {
-    const struct arena_traffic* t = check_traffic(c);
-    double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
-    double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
-    check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to bank conflicts for each useful one",
-                  all > lost ? lost / fmin(all - lost, most) : 0, 0.1);
-    // Lanes that go one after another meet no conflict, and are no faster.
-    check_at_most(c, CAUSE_idle_lanes,
-                  "wavefronts of shared memory, for each that whole warps need",
-                  (all - lost) / most, 1.5);
-}
-
-void judge_masked_reads(struct check* c, int64_t N, double masked, double more, double limit) {
-    double of_a_key = (more - masked) / MORE_KEYS;
-    check_at_most(c, CAUSE_masked_read,
-                  "bytes read for each key with a mask, of those for a key that all queries see",
-                  of_a_key > 0 ? masked / (double)N / of_a_key : INFINITY, limit);
-}
+// ---- several calls -------------------------------------------------------------------------
 
 void problem_run_calls(struct problem* const calls[], int n,
                        void (*fill)(struct problem* p, int round),

@@ -58,6 +58,7 @@ struct problem {
     bool causal;                 // query i sees the keys up to i + N_k - N_q
     unsigned later;              // bit a: array a begins one element behind an aligned address
     bool uneven;                 // PACKED, with gaps that differ from call to call
+    bool unused;                 // the stride of an axis with one index is 0
     int64_t flag;                // what asks for that: any number but 0
     bool rounded_once;           // gradients must be as exact as what is rounded once
     const char* card;            // the case poses as this one: check_pose_as(); NULL: the grade's
@@ -144,6 +145,10 @@ struct problem with_flag(struct problem p, int64_t flag);
 // pieces has another way for these, whose indices are others.
 struct problem with_late_rows(struct problem p);
 
+// The problem with strides of 0 where there is one batch or one head: nobody steps along such an
+// axis, and so its stride may be any number.
+struct problem with_unused_strides(struct problem p);
+
 // The problem with NaN between the rows of its inputs, wherever their strides leave room.
 struct problem with_nan_gaps(struct problem p);
 
@@ -195,6 +200,8 @@ void problem_refused(struct problem p, const struct idle_call* bad);
     {COURSE_BAD_ARGUMENT, {{"d", wide}, {"N_k", -1}}},          \
         {COURSE_BAD_ARGUMENT, {{"B", 65536}, {"N_q", -1}}},     \
         {COURSE_UNSUPPORTED, {{"d", wide}, {"B", 0}}},          \
+        {COURSE_UNSUPPORTED, {{"d", wide}, {"N_q", 0}}},        \
+        {COURSE_UNSUPPORTED, {{"d", wide}, {"H", 0}}},          \
         {COURSE_UNSUPPORTED, {{"d", wide}, {"Q", 0}}},          \
         {COURSE_UNSUPPORTED, {{"d", wide}, {"stride_k.n", 8}}}, \
         {COURSE_OK, {{"B", 0}, {"stride_k.n", 8}, {"O", 0}}}, { \
@@ -221,11 +228,15 @@ void problem_must_return(struct problem p, int status, const char* what);
 void problem_misaligned_refused(struct problem p);
 
 // problem_refused() for more heads than a grid has rows: 65536 of one batch, unless the contract
-// has any_heads; and 65536 of 65536 batches, which are 0 in 32 bits.
+// has any_heads; and 65536 of 65536 batches, which are 0 in 32 bits. And 65536 of no
+// batch are nothing to do.
 void problem_too_many_heads(struct problem p);
 
 // check_large_calls() with packed arrays, whose launch fails.
 void problem_large(struct problem p, const struct idle_call* good);
+
+// As many keys as an int counts, and a launch that fails: they must not be refused.
+void problem_many_keys(struct problem p);
 
 // The most heads that a grid has, 65535, must be taken: without rows, which would take their time.
 void problem_most_heads(struct problem p);
@@ -253,6 +264,11 @@ void judge_conflicts(struct check* c, double most);
 // it is (N + n) / 2N.
 enum { MORE_KEYS = 128 };
 void judge_masked_reads(struct check* c, int64_t N, double masked, double more, double limit);
+
+// The same where heads are wide, and N queries would take long: of a case with as many queries as
+// keys `few` bytes were read again, of one with many more queries, which see nothing, `many`. The
+// queries that see something may lie in one tile more.
+void judge_unseen_reads(struct check* c, double few, double many);
 
 // Fails if mma.sync, or wgmma, has made fewer multiplications than the products of a case need, two
 // of a forward pass or five of a backward pass, without those that the causal mask hides.

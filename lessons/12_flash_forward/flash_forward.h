@@ -14,7 +14,7 @@ COURSE_BEGIN_C
 //
 // Precision: fp16 in, fp32 for everything in between (S, P, m, l and the accumulator of O), O
 // rounded to fp16 once, at the end. Rounding is to nearest. LSE is the natural logarithm, in fp32.
-// Inputs are finite, and so is S, also times log2(e).
+// Inputs are finite, and so are S and each element of Q and K times scale, also times log2(e).
 //
 // Element (b, n, x) of a tensor is at b * stride_b + n * stride_n + x. Strides are in elements, of
 // any size that fits; the last axis is contiguous. Elements between the rows of O and LSE are not

@@ -22,7 +22,7 @@ COURSE_BEGIN_C
 //
 // Precision: fp16 in, fp32 for everything in between (S, P, m, l and the accumulator of O), O
 // rounded to fp16 once, at the end. Rounding is to nearest. LSE is the natural logarithm, in fp32.
-// Inputs are finite, and so is S, also times log2(e).
+// Inputs are finite, and so are S and each element of Q and K times scale, also times log2(e).
 //
 // Q, K, V and O have strides of their own (struct strides, course.h), of any size that fits.
 // Elements that the strides jump over may lie outside the arrays or hold anything, NaN as well;

@@ -22,8 +22,8 @@ COURSE_BEGIN_C
 // Precision: bf16 in; S, m, l and the accumulator of O in fp32. exp(S - m), which is between 0 and
 // 1, is rounded to bf16 for the product with V; l sums the value before this rounding. At the end O
 // is divided by l and then rounded to bf16. Rounding is to nearest. LSE is the natural logarithm,
-// in fp32. Inputs are finite, and so are the dot products of rows of Q and K, and S, also times
-// log2(e).
+// in fp32. Inputs are finite, and so are the dot products of rows of Q and K, S and scale, also
+// times log2(e), and the sum of the absolute values of a column of V.
 //
 // Q, K, V and O have strides of their own (struct strides, course.h), of any size that fits.
 // Elements that the strides jump over may lie outside the arrays or hold anything, NaN as well;
