@@ -137,7 +137,7 @@ static const struct hypothesis in_groups[] = {
     {CAUSE_head_mapping, FLAW(.by_key_heads = true)},
     {CAUSE_head_mapping, FLAW(.summed = FROM_KEY_HEAD)},
     {CAUSE_group_not_summed, FLAW(.summed = LAST_HEAD)},
-    {CAUSE_group_not_summed, first_heads, .variants = 6},
+    {CAUSE_group_not_summed, first_heads, .variants = 9},
     {CAUSE_group_not_summed, FLAW(.summed = MEAN_OF_HEADS)},
     {CAUSE_head_ignored, FLAW(.first_delta = true)},
     {0},
@@ -147,7 +147,7 @@ static const struct hypothesis in_groups[] = {
 // first, since a head that takes keys behind the last ones is lost, too.
 static const struct hypothesis in_one_group[] = {
     {CAUSE_group_not_summed, FLAW(.summed = LAST_HEAD)},
-    {CAUSE_group_not_summed, first_heads, .variants = 6},
+    {CAUSE_group_not_summed, first_heads, .variants = 9},
     {0},
 };
 
@@ -383,8 +383,8 @@ static enum cause explain_sums(const struct suspect* s) {
     for (int64_t e = 0; e < LSE->count; e++) highest = fmax(highest, LSE->value[e]);
     if (p->N_k > 0 && highest < -88)
         return CAUSE_nan_leak;  // exp(0 - LSE) of a key that does not exist
-    return are_whole_heads_nonfinite(p) || are_sums_nonfinite(s) ? CAUSE_workspace_uncleared
-                                                                 : CAUSE_NONE;
+    const bool uncleared = are_whole_heads_nonfinite(p) || are_sums_nonfinite(s);
+    return uncleared && !p->nan_gaps ? CAUSE_workspace_uncleared : CAUSE_NONE;
 }
 
 // True if all elements are right but for those that are no numbers.

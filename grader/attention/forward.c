@@ -536,6 +536,9 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     problem_too_many_heads(p);
     problem_most_heads(p);
     problem_launches_fail(p);
+    // However small, a scale is above 0.
+    p.scale = 0x1p-126;
+    problem_must_return(p, COURSE_OK, ": above 0");
 }
 
 void forward_kept(struct problem p) {

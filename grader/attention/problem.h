@@ -212,6 +212,9 @@ void problem_strides_refused(struct problem p, int status, struct strides bad);
 // NULL in the place of each array, and of the workspace. But not that K and V are one array.
 void problem_bad_arguments(struct problem p, struct strides bad);
 
+// K and V are one array. Inputs may lie in the same place: who refuses it refuses too much.
+void problem_one_array(struct problem p);
+
 // A call of p, packed, that must return this status.
 void problem_must_return(struct problem p, int status, const char* what);
 
