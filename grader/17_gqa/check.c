@@ -265,6 +265,7 @@ static void cancelling(struct check* c) {
     backward_case_level(backward_of(c, 1, 64, 71, false), -130);
     backward_case_level(backward_of(c, 1, 60, 64, false), -130);
     backward_case_level(backward_of(c, 1, 64, 71, false), 6000);
+    backward_case_lowest(backward_of(c, 2, 32, 1, false));
 }
 
 static void repeatable(struct check* c) {

@@ -282,6 +282,7 @@ static void unseen(struct check* c) {
     judge_unseen(c, &of_backward);
     backward_case_level(sizes(c, &of_backward, 33, 33, MASK(.causal = true)), -130);
     backward_case_faint(sizes(c, &of_backward, 32, 64, MASK(.causal = false)));
+    backward_case_lowest(sizes(c, &of_backward, 32, 1, MASK(.causal = false)));
 }
 
 // Each query sees keys of several tiles.

@@ -287,6 +287,7 @@ static void extreme(struct check* c) {
     backward_case_level(p, -130);
     backward_case_level(sizes(c, &of_backward, 1, 70, 64), -130);
     backward_case_level(p, 6000);
+    backward_case_lowest(sizes(c, &of_backward, 1, 32, 1));
     backward_case_large_dP(sizes(c, &of_backward, 1, 64, 64));
     backward_case_faint(sizes(c, &of_backward, 1, 32, 64));
     backward_case_cancel(sizes(c, &of_backward, 1, BLOCK, 64), 64, 0, 64, 64, 0);
