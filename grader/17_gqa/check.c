@@ -190,7 +190,6 @@ static void groups(struct check* c) {
         backward_case(sizes(c, &of_backward, H_q_and_group[n][0], H_q_and_group[n][1],
                             n < 4 ? 64 : 32, n == 0 ? 128 : 64, false));
     backward_case(with_d(sizes(c, &of_backward, 4, 2, 64, 64, false), 128));
-    backward_case(backward_of(c, 320, 1, 16, false));  // heads are more than a byte counts
 }
 
 // N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.

@@ -137,7 +137,7 @@ static const struct hypothesis in_groups[] = {
     {CAUSE_head_mapping, FLAW(.by_key_heads = true)},
     {CAUSE_head_mapping, FLAW(.summed = FROM_KEY_HEAD)},
     {CAUSE_group_not_summed, FLAW(.summed = LAST_HEAD)},
-    {CAUSE_group_not_summed, first_heads, .variants = 9},
+    {CAUSE_group_not_summed, first_heads, .variants = 6},
     {CAUSE_group_not_summed, FLAW(.summed = MEAN_OF_HEADS)},
     {CAUSE_head_ignored, FLAW(.first_delta = true)},
     {0},
@@ -147,7 +147,7 @@ static const struct hypothesis in_groups[] = {
 // first, since a head that takes keys behind the last ones is lost, too.
 static const struct hypothesis in_one_group[] = {
     {CAUSE_group_not_summed, FLAW(.summed = LAST_HEAD)},
-    {CAUSE_group_not_summed, first_heads, .variants = 9},
+    {CAUSE_group_not_summed, first_heads, .variants = 6},
     {0},
 };
 
