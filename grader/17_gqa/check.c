@@ -242,10 +242,9 @@ static void places(struct check* c) {
     backward_case_named(with_scale(mixed, 0.6), MIXED, "");
     backward_case_named(backward_of(c, 4, 32, 64, false), ROWS_APART, "");
     // The kernels of wide heads are others, those of a card with more memory than the grade's, too.
-    mixed = with_heads(with_d(sizes(c, &of_backward, 4, 2, 16, 32, true), 128), 2, 4);
+    mixed = with_heads(with_d(sizes(c, &of_backward, 2, 1, 16, 32, true), 128), 2, 2);
     backward_case_named(mixed, GAPS, "");
     backward_case_named(on_card(mixed, "h100"), GAPS, "");
-    backward_case_named(with_heads(backward_of(c, 2, 16, 32, false), 2, 4), ONE_BATCH, "");
     backward_case(with_scale(backward_of(c, 2, 17, 17, false), -0.8));
     backward_case(with_scale(backward_of(c, 2, 49, 65, false), 0));
     backward_case_far(with_heads(sizes(c, &of_backward, 4, 2, 64, 64, false), 2, 4));
