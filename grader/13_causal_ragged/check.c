@@ -82,7 +82,7 @@ static void ragged_keys(struct check* c) {
 static void masked(struct check* c) {
     forward_case(causal(c, 64, 64), PACKED, "", JUDGE_O);
     struct problem p = causal(c, 32, 32 + 16 * check_pick(c, 1, 3));
-    forward_case(with_flag(p, -65536), PACKED, "", JUDGE_O);
+    forward_case(with_flag(p, INT32_MIN), PACKED, "", JUDGE_O);
     forward_case(causal(c, 48, 48 + check_pick(c, 1, 15)), PACKED,
                  ": the diagonal crosses two tiles of a block", JUDGE_O);
     // The first row of each tile of queries lacks one key of a whole tile of keys.

@@ -85,7 +85,7 @@ static void ragged(struct check* c) {
 static void masked(struct check* c) {
     forward_case(causal(c, 192, 192), PACKED, "", JUDGE_O);
     // by 1 the corners look like an error by one
-    struct problem p = with_flag(causal(c, 192, 192 + check_pick(c, 2, 62)), -65536);
+    struct problem p = with_flag(causal(c, 192, 192 + check_pick(c, 2, 62)), INT32_MIN);
     forward_case(p, PACKED, ": the diagonal is no tile's", JUDGE_O);
     // The kernel of wide heads is another.
     forward_case(with_d(causal(c, 192, 192), 128), PACKED, "", JUDGE_O);

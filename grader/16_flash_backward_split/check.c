@@ -69,7 +69,7 @@ static void any_length(struct check* c) {
 // N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
 static void masked(struct check* c) {
     backward_case_growing(causal(c, 128, 128));
-    backward_case_named(with_flag(causal(c, 64, 128 + 2 * check_pick(c, 1, 31)), -256), PACKED,
+    backward_case_named(with_flag(causal(c, 64, 128 + 2 * check_pick(c, 1, 31)), INT32_MIN), PACKED,
                         ": the diagonal is no tile's");
     backward_case_named(causal(c, 1, 35), PACKED, ": one query sees all");
     backward_case_one_key_less(causal(c, 130, 130 + 126));

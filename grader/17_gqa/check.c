@@ -83,7 +83,7 @@ static void forward_group_of_three(struct check* c) {
 
 static void forward_causal(struct check* c) {
     judge_O(forward_of(c, 2, 128, 128, true));
-    judge_O(with_flag(forward_of(c, 4, 64, 64 + check_pick(c, 2, 62), true), -256));
+    judge_O(with_flag(forward_of(c, 4, 64, 64 + check_pick(c, 2, 62), true), INT32_MIN));
     judge_O(with_d(forward_of(c, 8, 16, check_pick(c, 65, 90), true), 128));
     // The first row of each tile of queries lacks one key of a whole tile of keys.
     forward_case_growing(forward_of(c, 2, 72, 72 + 126, true), PACKED,
@@ -130,6 +130,9 @@ static void forward_places(struct check* c) {
     forward_case(with_heads(mixed, 2, 4), MIXED, "", JUDGE_O);
     // All heads of a query lie side by side, and share a key head: yet queries do not.
     forward_case(with_heads(forward_of(c, 4, 16, 64, false), 2, 4), ROWS_APART, "", JUDGE_O);
+    // The kernels of wide heads are others.
+    forward_case(with_heads(with_d(forward_of(c, 2, 16, 32, true), 128), 2, 4), GAPS, "", JUDGE_O);
+    forward_case(with_heads(forward_of(c, 2, 16, 32, false), 2, 4), ONE_BATCH, "", JUDGE_O);
     forward_case_far(with_heads(sizes(c, &of_forward, 4, 2, 16, 64, false), 2, 4));
 }
 
@@ -193,7 +196,8 @@ static void groups(struct check* c) {
 static void causal(struct check* c) {
     backward_case_growing(sizes(c, &of_backward, 1, 1, 128, 128, true));
     backward_case(backward_of(c, 2, 128, 128, true));
-    backward_case(with_flag(backward_of(c, 2, 64, 128 + 2 * check_pick(c, 1, 31), true), -256));
+    backward_case(
+        with_flag(backward_of(c, 2, 64, 128 + 2 * check_pick(c, 1, 31), true), INT32_MIN));
     // A card whose blocks may have more memory than the grade's: a launcher may have other kernels.
     backward_case(
         on_card(with_d(backward_of(c, 2, 128, check_pick(c, 33, 62), true), 128), "h100"));
@@ -237,6 +241,10 @@ static void places(struct check* c) {
     struct problem mixed = with_heads(sizes(c, &of_backward, 4, 2, 64, 64, true), 2, 4);
     backward_case_named(with_scale(mixed, 0.6), MIXED, "");
     backward_case_named(backward_of(c, 4, 32, 64, false), ROWS_APART, "");
+    // The kernels of wide heads are others, those of a card with more memory than the grade's, too.
+    mixed = with_heads(with_d(sizes(c, &of_backward, 2, 1, 16, 32, true), 128), 2, 2);
+    backward_case_named(mixed, GAPS, "");
+    backward_case_named(on_card(mixed, "h100"), GAPS, "");
     backward_case(with_scale(backward_of(c, 2, 17, 17, false), -0.8));
     backward_case(with_scale(backward_of(c, 2, 49, 65, false), 0));
     backward_case_far(with_heads(sizes(c, &of_backward, 4, 2, 64, 64, false), 2, 4));
@@ -255,6 +263,7 @@ static void cancelling(struct check* c) {
     backward_case_level(backward_of(c, 1, 64, 71, false), -130);
     backward_case_level(backward_of(c, 1, 60, 64, false), -130);
     backward_case_level(backward_of(c, 1, 64, 71, false), 6000);
+    backward_case_lowest(backward_of(c, 2, 32, 1, false));
 }
 
 static void repeatable(struct check* c) {

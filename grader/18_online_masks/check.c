@@ -84,10 +84,11 @@ static void judge_windows(struct check* c, const struct contract* of) {
     // Blocks of the card may have more memory than the grade's: a launcher may have other kernels.
     judge(on_card(with_d(p, 128), of->backward ? "h100" : NULL), NULL, JUDGE_O);
     p = sizes(c, of, 64, 128, MASK(.causal = true));
-    judge(with_flag(p, -1), NULL, JUDGE_O);
+    judge(with_flag(p, INT32_MIN), NULL, JUDGE_O);
     // The window hides whole tiles and a part of the next: that part alone is no missing window.
     // Where `causal` counts as 1, another number of it moves the window.
     p = sizes(c, of, 1, 226, MASK(.causal = true, .window = W));
+    judge(p, NULL, JUDGE_O);
     judge(with_flag(p, 3), NULL, JUDGE_O);
     judge(sizes(c, of, 64, 64, MASK(.window = INT32_MAX)), NULL, JUDGE_O);
 }
@@ -151,11 +152,17 @@ static void judge_prefix(struct check* c, const struct contract* of) {
           JUDGE_O);
     // A symmetric window ends later for the first queries, too.
     judge(sizes(c, of, 64, 64, MASK(.window = 9, .prefix = few)), NULL, JUDGE_O);
-    const struct index_mask all = MASK(.causal = true, .prefix = INT32_MAX, .documents = 3);
-    judge(sizes(c, of, 160, 160, all), documents, JUDGE_O);
+    // Of more keys than there are; then of as many as there are numbers, which alone may wrap.
+    const int64_t of_few[] = {0, 20, 33, 40};
+    struct index_mask all = MASK(.causal = true, .prefix = 1000, .documents = 3);
+    judge(sizes(c, of, 40, 40, all), of_few, JUDGE_O);
+    all.prefix = INT32_MAX;
+    judge(sizes(c, of, 40, 40, all), of_few, JUDGE_O);
     // Some of its keys are sinks, too.
     judge(sizes(c, of, 96, 96, MASK(.causal = true, .window = 25, .sinks = 9, .prefix = few)), NULL,
           JUDGE_O);
+    // Without `causal` and a window no key is too late, and none too early.
+    judge(sizes(c, of, 32, 32, MASK(.prefix = 9, .sinks = 5)), NULL, JUDGE_O);
 }
 
 // The cap bends ordinary scores, and large ones are flat.
@@ -174,6 +181,9 @@ static void judge_softcap(struct check* c, const struct contract* of) {
               MASK(.causal = true, .window = 30, .sinks = 5, .prefix = 12, .documents = 2,
                    .softcap = cap));
     judge(with_d(p, 128), documents, JUDGE_O);
+    const int64_t of_few[] = {0, 64, 72};
+    p = on_card(with_d(p, 128), "h100"), p.N_q = p.N_k = 72;
+    if (of->backward) judge(p, of_few, JUDGE_O);
     p = with_d(sizes(c, of, 64, 64, MASK(.causal = true, .softcap = cap)), 128);
     if (of->backward)
         backward_case_large_scores(p);
@@ -251,6 +261,7 @@ static void windows(struct check* c) {
     struct problem p = sizes(c, &of_backward, 1, 16, MASK(.causal = true, .window = 9));
     attention_reaches(with_heads(p, 2, 4), (1 << 29) - check_pick(c, 0, 9));
     attention_most_heads(sizes(c, &of_backward, 16, 16, MASK(.causal = true, .window = 9)));
+    attention_counts_keys(sizes(c, &of_backward, 17, 1, MASK(.causal = true, .window = 9)), 70000);
 }
 static void documents(struct check* c) {
     judge_documents(c, &of_backward);
@@ -271,6 +282,7 @@ static void unseen(struct check* c) {
     judge_unseen(c, &of_backward);
     backward_case_level(sizes(c, &of_backward, 33, 33, MASK(.causal = true)), -130);
     backward_case_faint(sizes(c, &of_backward, 32, 64, MASK(.causal = false)));
+    backward_case_lowest(sizes(c, &of_backward, 32, 1, MASK(.causal = false)));
 }
 
 // Each query sees keys of several tiles.
@@ -281,15 +293,23 @@ static void repeatable(struct check* c) {
 
 // ---- both ----------------------------------------------------------------------------------
 
+// Wide heads have their axes in another order in each array.
 static void strides(struct check* c) {
     const struct index_mask mask = MASK(.causal = true, .window = 30);
-    for (enum layout layout = GAPS; layout < LAYOUTS; layout++) {
-        struct problem p = with_heads(sizes(c, &of_forward, 48, 48, mask), 2, 2);
-        forward_case(layout == GAPS ? with_nan_gaps(p) : p, layout, "", JUDGE_O);
-        p = with_heads(sizes(c, &of_backward, 48, 48, mask), 2, 2);
-        if (layout == HEADS_OUTSIDE) problem_set_d(&p, 128);
-        backward_case_named(layout == GAPS ? with_nan_gaps(p) : p, layout, "");
+    static const enum layout layouts[] = {GAPS, MIXED, SHARED};
+    for (int n = 0; n < 3; n++) {
+        const enum layout layout = layouts[n];
+        for (int pass = 0; pass < 2; pass++) {
+            struct problem p = sizes(c, pass ? &of_backward : &of_forward, 48, 48, mask);
+            p = with_heads(p, 2, 2);
+            if (layout == MIXED) p = with_d(p, 128), p.N_q = 24, p.N_k = 32;
+            if (layout == GAPS) p = with_nan_gaps(p);
+            pass ? backward_case_named(p, layout, "") : forward_case(p, layout, "", JUDGE_O);
+            // A card whose blocks may have more memory than the grade's.
+            if (pass && layout == MIXED) backward_case_named(on_card(p, "h100"), layout, "");
+        }
     }
+    forward_case(with_heads(sizes(c, &of_forward, 8, 8, mask), 2, 2), ONE_BATCH, "", JUDGE_O);
     forward_case_far(with_heads(sizes(c, &of_forward, 33, 33, mask), 2, 2));
     backward_case_far(with_heads(sizes(c, &of_backward, 33, 33, mask), 2, 2));
 }
@@ -365,6 +385,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"stride_q.n", 68}}},
         // what comes first in the contract's list counts
         {COURSE_BAD_ARGUMENT, {{"mask.documents", -1}, {"B", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"cu_seqlens", 0}, {"H", 0}}},
         {COURSE_BAD_ARGUMENT, {{"mask.window", -1}, {"d", 80}}},
         {COURSE_BAD_ARGUMENT, {{"N_k", -1}, {"d", 80}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}, {"stride_k.n", 68}}},
@@ -379,6 +400,7 @@ static void arguments(struct check* c) {
     struct problem p = sizes(c, &of_forward, 64, 64, mask);
     forward_arguments(p, bad);
     problem_misaligned_refused(p);
+    problem_one_array(p);
     p = sizes(c, &of_backward, 64, 64, mask);
     check_ordinary(c);
     backward_case(p);
@@ -386,6 +408,7 @@ static void arguments(struct check* c) {
     problem_refused(p, bad);
     problem_refused(p, of_backward_alone);
     problem_misaligned_refused(p);
+    problem_one_array(p);
     problem_too_many_heads(p);
     problem_launches_fail(p);
     backward_on_two_devices(with_d(p, 128), "h100", COURSE_OK);

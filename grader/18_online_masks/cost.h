@@ -110,7 +110,7 @@ static void judge_visits(struct check* c, const struct contract* of) {
         {128, 384, {.used = true, .causal = true, .window = 129}, 0},
         {16, 384, {.used = true, .causal = true, .window = 1}, 0},
         {128, 384, {.used = true, .causal = true, .window = 40, .sinks = 3}, 0},
-        {192, 192, {.used = true, .causal = true, .window = 30}, 0},
+        {192, 192, {.used = true, .causal = true, .window = 30, .prefix = 20}, 0},
         {320, 320, {.used = true, .documents = COST_DOCUMENTS}, 0},
         {192, 192, {.used = true, .causal = true, .documents = COST_DOCUMENTS}, 1},
         {192, 192, {.used = true, .window = 20, .sinks = 2, .documents = COST_DOCUMENTS}, 1},

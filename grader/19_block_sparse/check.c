@@ -217,6 +217,7 @@ static void short_blocks(struct check* c) {
     attention_most_heads(sizes(c, &of_backward, 1, 16, 16));
     attention_reaches(with_heads(sizes(c, &of_backward, 1, 1, 16), 2, 12),
                       (1 << 27) - check_pick(c, 0, 9));
+    attention_counts_keys(sizes(c, &of_backward, 1, 16, 1), 70000);
 }
 
 static void unseen(struct check* c) {
@@ -247,12 +248,13 @@ static void strides(struct check* c) {
 static void both_heads(struct check* c) {
     struct problem p = with_d(sizes(c, &of_forward, 1, BLOCK + 64, BLOCK + 64), 128);
     forward_case(p, PACKED, "", JUDGE_O);
-    p.N_q = 16;
+    p.N_q = 16, p.N_k = 32, p.B = p.H = 2;
     forward_case(with_nan_gaps(p), GAPS, "", JUDGE_O);
     forward_case(with_nan_gaps(with_d(p, 64)), GAPS, "", JUDGE_O);
     p = with_d(sizes(c, &of_backward, 1, BLOCK + 64, BLOCK + 64), 128);
     backward_case(p);
-    p.N_q = 16;
+    p.N_q = 16, p.N_k = 32, p.B = p.H = 2;
+    backward_case_named(p, GAPS, "");
     // Blocks of the card may have more memory than the grade's: a launcher may have other kernels.
     backward_case_named(on_card(with_nan_gaps(p), "h100"), GAPS, "");
     backward_case_named(with_nan_gaps(with_d(p, 64)), GAPS, "");
@@ -285,6 +287,7 @@ static void extreme(struct check* c) {
     backward_case_level(p, -130);
     backward_case_level(sizes(c, &of_backward, 1, 70, 64), -130);
     backward_case_level(p, 6000);
+    backward_case_lowest(sizes(c, &of_backward, 1, 32, 1));
     backward_case_large_dP(sizes(c, &of_backward, 1, 64, 64));
     backward_case_faint(sizes(c, &of_backward, 1, 32, 64));
     backward_case_cancel(sizes(c, &of_backward, 1, BLOCK, 64), 64, 0, 64, 64, 0);

@@ -178,7 +178,7 @@ static void masked(struct check* c) {
     judge_pools(c, 144, 144, true, 8, "", JUDGE_O);
     struct pooling pooling = {.pool = 16};
     struct problem p = sizes(c, 32, 32 + 16 * check_pick(c, 1, 3), true, &pooling);
-    judge(with_flag(p, -65536), PACKED, "", JUDGE_O);
+    judge(with_flag(p, INT32_MIN), PACKED, "", JUDGE_O);
     judge_pools(c, 144, 144 + 4 * check_pick(c, 1, 3), true, 4,
                 ": the diagonal crosses two tiles of a block", JUDGE_O);
     // The first row of each tile of queries lacks one key of a whole tile of keys.
@@ -230,6 +230,9 @@ static void strides(struct check* c) {
     p.N_q = 256;
     p.N_k = 80;
     if (check_can_be_far(c)) judge(p, FAR, "", JUDGE_O);
+    // Pools of more keys than a tile.
+    struct pooling large = {.pool = 72};
+    judge(with_heads(sizes(c, 72, 72, false, &large), 2, 2), GAPS, "", JUDGE_O);
     // A single query may have a kernel of its own.
     p.N_q = 1;
     judge(p, GAPS, "", JUDGE_O);
@@ -239,7 +242,8 @@ static void strides(struct check* c) {
 static void wide_heads(struct check* c) {
     struct pooling pooling = {.pool = 8};
     judge(with_d(sizes(c, 48, 80, false, &pooling), 128), PACKED, "", JUDGE_O);
-    judge(with_nan_gaps(with_d(sizes(c, 80, 160, true, &pooling), 128)), GAPS, "", JUDGE_O);
+    struct problem p = with_heads(sizes(c, 48, 96, true, &pooling), 2, 2);
+    judge(with_nan_gaps(with_d(p, 128)), GAPS, "", JUDGE_O);
 }
 
 static void hard_scores(struct check* c) {

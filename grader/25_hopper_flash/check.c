@@ -201,7 +201,7 @@ static void ragged(struct check* c) {
 // The diagonal crosses tiles at their corner, and in their middle.
 static void masked(struct check* c) {
     judge_O(causal(c, 384, 384));
-    judge_O(with_flag(causal(c, 192, 256 + check_pick(c, 2, 126)), -65536));
+    judge_O(with_flag(causal(c, 192, 256 + check_pick(c, 2, 126)), INT32_MIN));
     judge_O(with_d(causal(c, 256, 256), 128));
     forward_case(causal(c, 1, 200), PACKED, ": one query sees all", JUDGE_O);
     judge_O(with_heads(causal(c, 16, 16), 2, 19));

@@ -157,8 +157,8 @@ static void any_length(struct check* c) {
 // N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
 static void masked(struct check* c) {
     backward_case_growing(causal(c, 256, 256));
-    backward_case_named(with_flag(causal(c, 128, 256 + 128 * check_pick(c, 0, 1)), -256), PACKED,
-                        "");
+    backward_case_named(with_flag(causal(c, 128, 256 + 128 * check_pick(c, 0, 1)), INT32_MIN),
+                        PACKED, "");
     backward_case(with_d(causal(c, 256, 384), 128));
     backward_case(with_d(causal(c, 192, 128 + 2 * check_pick(c, 33, 62)), 128));
     backward_case_named(causal(c, 1, 35), PACKED, ": one query sees all");

@@ -383,8 +383,8 @@ static enum cause explain_sums(const struct suspect* s) {
     for (int64_t e = 0; e < LSE->count; e++) highest = fmax(highest, LSE->value[e]);
     if (p->N_k > 0 && highest < -88)
         return CAUSE_nan_leak;  // exp(0 - LSE) of a key that does not exist
-    return are_whole_heads_nonfinite(p) || are_sums_nonfinite(s) ? CAUSE_workspace_uncleared
-                                                                 : CAUSE_NONE;
+    const bool uncleared = are_whole_heads_nonfinite(p) || are_sums_nonfinite(s);
+    return uncleared && !p->nan_gaps ? CAUSE_workspace_uncleared : CAUSE_NONE;
 }
 
 // True if all elements are right but for those that are no numbers.

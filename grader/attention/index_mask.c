@@ -88,7 +88,7 @@ static struct keys keys_in(const struct problem* p, struct range document, int64
     if (flaw == PREFIX_OF_QUERIES) prefix_end = position < prefix_end ? end : 0;
     if (flaw == PREFIX_INSIDE && position >= prefix_end) prefix_end = 0;
     struct keys seen = {start, start, start, end};
-    if (causal || bounded) {
+    if (causal || bounded || flaw == PREFIX_ALONE) {
         int64_t to = most(position + after + 1, prefix_end);
         seen.to = flaw == PREFIX_UNBOUNDED ? least(to, p->N_k) : least(end, to);
     }

@@ -38,6 +38,7 @@ enum index_flaw {
     PREFIX_OF_QUERIES,  // the prefix's queries see all keys of the document
     PREFIX_INSIDE,      // the prefix's keys are seen early by the prefix's queries alone
     PREFIX_UNBOUNDED,   // it reaches beyond its document
+    PREFIX_ALONE,       // with neither `causal` nor a window what is behind both is too late
     PREFIX_KEPT,        // the window does not hide it
     DOCUMENTS_IGNORED,
     DOCUMENTS_UNENDED,     // a document ends with the last one

@@ -40,6 +40,7 @@ static const struct {
     {PREFIX_OF_QUERIES, CAUSE_prefix},
     {PREFIX_INSIDE, CAUSE_prefix},
     {PREFIX_UNBOUNDED, CAUSE_prefix},
+    {PREFIX_ALONE, CAUSE_prefix},
     {PREFIX_KEPT, CAUSE_prefix},
     {DOCUMENTS_OF_FIRST, CAUSE_batch_ignored},
     {DOCUMENTS_PACKED, CAUSE_batch_ignored},
@@ -119,6 +120,7 @@ static bool is_possible(const struct problem* p, enum index_flaw flaw) {
     const bool of_sinks = flaw >= SINK_TILE_TWICE && flaw <= SINK_TILE_UNMASKED;
     if (of_sinks && !(m->sinks && m->window)) return false;
     if (flaw >= PREFIX_IGNORED && flaw <= PREFIX_KEPT && !m->prefix) return false;
+    if (flaw == PREFIX_ALONE && (m->causal || m->window)) return false;
     if (flaw == PREFIX_KEPT && !m->window) return false;
     if (flaw >= DOCUMENTS_IGNORED && flaw <= DOCUMENTS_FEW && !m->documents) return false;
     if (flaw == KEYS_BEHIND_DOCUMENTS && !m->documents) return false;
@@ -397,6 +399,8 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     if (m->window == INT32_MAX || m->sinks == INT32_MAX || m->prefix == INT32_MAX)
         return finite && explain_pairs(&s, false) == CAUSE_part_unmasked ? CAUSE_part_unmasked
                                                                          : CAUSE_wrapped_index;
+    // with 1 in its place it was right just before
+    if (m->causal && m->window > 0 && p->flag != 1) return CAUSE_causal_ignored;
     if (backward ? backward_is_zero(t) : saw_nothing(p))
         return p->index.used && explain_pairs(&s, true) ? CAUSE_mask_corner : CAUSE_seen_hidden;
     if (backward && budget.max == 0 && backward_count_nonfinite(t) == 0)
@@ -406,8 +410,6 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     if (!finite && is_of_one(p, t) && has_empty_rows(p)) return CAUSE_hidden_in_one;
     enum cause cause = finite && p->index.used ? explain_pairs(&s, false) : CAUSE_NONE;
     if (cause) return cause;
-    // with 1 in its place it was right: these cases come last
-    if (m->causal && m->window > 0 && p->flag != 1) return CAUSE_causal_ignored;
     if (is_of_later_batches(&s)) return CAUSE_batch_ignored;
     if (is_of_later_heads(&s) || is_of_any_batch(&s)) return CAUSE_document_of_head;
     // with ordinary numbers it was right: these cases come last

@@ -448,9 +448,7 @@ static void null_refused(struct problem p) {
     problem_refused(p, calls);
 }
 
-// Inputs may lie in the same place: a launcher that refuses it refuses too much. Where heads share
-// keys, those of keys lie in one, and those of queries in another.
-static void one_array(struct problem p) {
+void problem_one_array(struct problem p) {
     const bool alike = p.group == 1;
     if (alike) p.N_q = p.N_k;
     problem_begin(&p, PACKED, alike ? ", all inputs are one array" : ", K and V are one array");
@@ -476,12 +474,13 @@ void problem_bad_arguments(struct problem p, struct strides bad) {
     problem_refused(p, without_keys);
     problem_strides_refused(p, COURSE_BAD_ARGUMENT, bad);
     null_refused(p);
-    one_array(p);
+    problem_one_array(p);
 }
 
 void problem_must_return(struct problem p, int status, const char* what) {
     problem_begin(&p, PACKED, what);
-    check_expect(p.check, status, CAUSE_argument_check);
+    const bool is_right = status == COURSE_OK;
+    check_expect(p.check, status, is_right ? CAUSE_wrong_status : CAUSE_argument_check);
     check_run(p.check);
 }
 

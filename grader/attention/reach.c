@@ -129,8 +129,22 @@ static void tell_keys(const struct problem* p, int64_t keys) {
 
 enum { FEWER = 1 << 12, EIGHTH = 8 };
 
+// Are the last rows right that so many blocks have made? Of fewer heads than an eighth is of, no
+// block of delta's kernel has run: dK has no delta.
+static bool is_last_key_right(const struct problem* p, bool all_blocks) {
+    const struct tensor *dQ = p->array[ARRAY_dQ].tensor, *dK = p->array[ARRAY_dK].tensor,
+                        *dV = p->array[ARRAY_dV].tensor;
+    const struct backward right = backward_right(p);
+    double* want[GRADIENTS];
+    for (int a = 0; a < GRADIENTS; a++) want[a] = p->array[ARRAY_dQ + a].tensor->want;
+    backward(p, &right, false, want);
+    const bool is_with_dK = all_blocks || p->B * p->H >= EIGHTH;
+    return (!all_blocks || attention_is_last_right(dQ, p->d)) &&
+           (!is_with_dK || attention_is_last_right(dK, p->d)) && attention_is_last_right(dV, p->d);
+}
+
 // The launcher is told of `keys`, of which the case has the last.
-static bool keys_reached(struct check* c, const void* problem, int64_t keys) {
+static bool keys_reached_by(struct check* c, const void* problem, int64_t keys, bool all_blocks) {
     struct problem p = *(const struct problem*)problem;
     p.N_k = shown_of(keys);
     check_case(c, "the last of %lld keys of %d heads, N_q = %d, d = %d", (long long)keys,
@@ -141,17 +155,20 @@ static bool keys_reached(struct check* c, const void* problem, int64_t keys) {
         backward_fill(&p), backward_forward(&p);
     else
         forward_fill(&p);
-    check_run_few_blocks(c);
+    if (all_blocks)
+        check_run_all_blocks(c);
+    else
+        check_run_few_blocks(c);
     check_run(c);
-    if (!p.contract->backward) return is_forward_right(&p);
-    const struct backward right = backward_right(&p);
-    double* want[GRADIENTS];
-    for (int a = 0; a < GRADIENTS; a++) want[a] = p.array[ARRAY_dQ + a].tensor->want;
-    backward(&p, &right, false, want);
-    // Of fewer heads than an eighth is of, no block of delta's kernel has run: dK has no delta.
-    const bool is_with_dK = p.B * p.H >= EIGHTH;
-    return (!is_with_dK || attention_is_last_right(p.array[ARRAY_dK].tensor, p.d)) &&
-           attention_is_last_right(p.array[ARRAY_dV].tensor, p.d);
+    return p.contract->backward ? is_last_key_right(&p, all_blocks) : is_forward_right(&p);
+}
+
+static bool keys_reached(struct check* c, const void* problem, int64_t keys) {
+    return keys_reached_by(c, problem, keys, false);
+}
+
+static bool keys_reached_by_all(struct check* c, const void* problem, int64_t keys) {
+    return keys_reached_by(c, problem, keys, true);
 }
 
 void attention_far_blocks(struct problem p, int64_t blocks) {
@@ -224,7 +241,8 @@ void attention_reaches_limit(struct problem p, int64_t queries) {
 }
 
 void attention_counts_keys(struct problem p, int64_t keys) {
-    check_first_indexes(p.check, keys, FEWER, keys_reached, &p);
+    check_first_indexes(p.check, keys, FEWER,
+                        p.contract->backward ? keys_reached_by_all : keys_reached, &p);
 }
 
 void attention_reaches_keys(struct problem p, int64_t keys) {

@@ -36,7 +36,8 @@ void attention_reaches_limit(struct problem p, int64_t queries);
 void attention_reaches_keys(struct problem p, int64_t keys);
 
 // check_first_indexes() likewise: of so many keys, and of fewer, are the last ones used? The mask
-// hides nearly all others, and who goes over hidden keys is not judged.
+// hides nearly all others, and who goes over hidden keys is not judged. Of a backward pass all
+// blocks run, and all gradients are compared.
 void attention_counts_keys(struct problem p, int64_t keys);
 
 // A case of a forward pass with a mask of blocks, so many in a row, of which the first and the last

@@ -28,8 +28,9 @@ COURSE_BEGIN_C
 //
 // which may be far beyond 2^31. Only the first ceil(lengths[b] / page_size) numbers of a row of the
 // table count; those behind them may be anything, and are not read. The table names pages in any
-// order. A page that no such number names need not exist, and slots behind the last key may hold
-// anything, NaN as well: neither is read.
+// order, and a page more than once: sequences that begin alike share pages. A page that no such
+// number names need not exist, and slots behind the last key may hold anything, NaN as well:
+// neither is read.
 //
 // Precision: bf16 in; S, m, l and the sums of O in fp32. exp(S - m), where m is the largest score
 // of some of the row's keys, is rounded to bf16 for the product with V; l sums the value before
