@@ -219,7 +219,7 @@ void problem_strides_refused(struct problem p, int status, struct strides bad);
 // NULL in the place of each array, and of the workspace. But not that inputs are one array.
 void problem_bad_arguments(struct problem p, struct strides bad);
 
-// All inputs are one array; where heads share keys, those of keys are one and those of queries another.
+// All inputs are one array; where heads share keys, those of keys are one, the others another.
 // Inputs may lie in the same place: who refuses it refuses too much.
 void problem_one_array(struct problem p);
 
