@@ -217,6 +217,15 @@ static void strided(struct check* c) {
     if (!batch_begin_far(&b)) return;
     batch_fill(&b, -9.0, 1.0);
     run(c, &b);
+    for (int far = 0; far < 2; far++) {  // rows whose kernel may be another
+        b = batch_of(c, &contract, 2, 24 * COLS + 4 * check_pick(c, 0, 7) + 3);
+        b.stride += check_pick(c, 1, 40), b.stride_out += check_pick(c, 41, 80);
+        if (far) b.stride = b.stride_out = b.cols;
+        if (!far) batch_begin(&b, "wide, gaps");
+        if (far && !batch_begin_far(&b)) return;
+        batch_fill(&b, -9.0, 1.0);
+        run(c, &b);
+    }
 }
 
 // Rows around 145, -65 and -20005. exp of these is infinite, small, and 0.
@@ -337,6 +346,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"stride_y", 127}}},
         {COURSE_BAD_ARGUMENT, {{"stride_x", 127}}},
         {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride_x", 127}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride_y", 127}}},
         {COURSE_BAD_ARGUMENT, {{"y", 0}}},
         {COURSE_BAD_ARGUMENT, {{"x", 0}}},
         {COURSE_UNSUPPORTED, {{"rows", (int64_t)1 << 31}}},
@@ -453,6 +463,7 @@ static void stores_whole_sectors(struct check* c, int64_t rows, int64_t cols) {
 static void whole_sectors(struct check* c) {
     stores_whole_sectors(c, 4, 2 * check_pick(c, 3000, 5000) + 1);
     stores_whole_sectors(c, ROWS, 2 * check_pick(c, 350, 500) + 1);
+    stores_whole_sectors(c, 2, 2 * check_pick(c, 11500, 16000) + 1);
 }
 
 static const struct item items[] = {
