@@ -192,7 +192,7 @@ static void on_two_devices(struct check* c) {
 
 static void twice(struct check* c) {
     add_and_compare(c, whole_blocks(c), 3);
-    add_and_compare(c, 4 * check_pick(c, 1, 7) + 3, 2);  // the last of four are numbers, too
+    add_and_compare(c, WHOLE + 4 * check_pick(c, 1, 7) + 3, 2);  // the last of four, too
     on_two_devices(c);
 }
 
