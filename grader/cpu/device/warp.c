@@ -192,7 +192,8 @@ bool cudev_warp_settle(struct worker* w) {
             }
             // Which lanes are active together is not promised: who checks a program has two groups
             // of them, so that a shuffle which takes this mask for the warp reads nobody.
-            const uint32_t later = is_checked(w) ? upper_half(together) : 0;
+            const bool in_parts = lane[__builtin_ctz(together)].arg && is_checked(w);
+            const uint32_t later = in_parts ? upper_half(together) : 0;
             for (uint32_t rest = together; rest; rest &= rest - 1) {
                 const unsigned i = (unsigned)__builtin_ctz(rest);
                 lane[i].value = later >> i & 1 ? later : together & ~later;
