@@ -84,6 +84,7 @@ static void add_and_compare(struct check* c, int64_t n, int rounds) {
         fill_uniform(c, v.a, -8.0, 8.0);
         fill_uniform(c, v.b, -8.0, 8.0);
         if (rounds > 1) put_special(c, v);
+        if (rounds > 1) v.a->value[n - 1] = v.b->value[n - 1] = -0.0;
     }
     check_run(c);
     for (int round = 0; round < rounds; round++) {
@@ -191,6 +192,7 @@ static void on_two_devices(struct check* c) {
 
 static void twice(struct check* c) {
     add_and_compare(c, whole_blocks(c), 3);
+    add_and_compare(c, WHOLE + 4 * check_pick(c, 1, 7) + 3, 2);  // the last of four, too
     on_two_devices(c);
 }
 
@@ -215,9 +217,26 @@ static void bad_arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"c", 0}}},
         {0},
     };
+    // More than a grid has threads: it is memory that such a call lacks.
+    static const struct idle_call large[] = {
+        {COURSE_CUDA_ERROR, {{"n", (double)((int64_t)1 << 40)}}},
+        {0},
+    };
     check_ordinary(c);
     add_and_compare(c, whole_blocks(c), 1);
     check_idle_calls(c, calls, declare_whole, NULL);
+    check_large_calls(c, large, "cudaMalloc", declare_whole, NULL);
+}
+
+// A call that fails leaves the caller's device, the second of two, current, too.
+static void fails_on_another_device(struct check* c, const char* function, int nth) {
+    check_case(c, "n = %d, on the second of two GPUs, and call %d of %s fails", WHOLE, nth,
+               function);
+    check_begin_on(c, NULL);
+    declare(c, WHOLE);
+    check_fail_call(c, function, nth);
+    check_expect(c, COURSE_CUDA_ERROR, CAUSE_error_ignored);
+    check_run(c);
 }
 
 static bool call_with_failure(struct check* c, const char* function, int nth) {
@@ -237,6 +256,7 @@ static void errors_reported(struct check* c) {
     for (int nth = 4; nth <= MOST && call_with_failure(c, "cudaMemcpy", nth);) nth++;
     for (int nth = 2; nth <= MOST && call_with_failure(c, "cudaMalloc", nth);) nth++;
     call_with_failure(c, "cudaMemcpy", 1);
+    fails_on_another_device(c, "cudaMemcpy", 1);
 }
 
 static void expect_no_leak(struct check* c) {

@@ -82,7 +82,7 @@ static bool same_bits(double a, double b) {
 // NaN, infinity, numbers at both ends of the range, and ordinary ones that need all 24 bits. The
 // last NaN is a signalling one: whoever computes with it, be it times 1, makes another one of it. A
 // GPU does that with every NaN.
-static void any_number(struct check* c) {
+static void any_number_in(struct check* c, int64_t rows, int64_t cols) {
     const double special[] = {NAN,
                               INFINITY,
                               -INFINITY,
@@ -96,7 +96,7 @@ static void any_number(struct check* c) {
                               marked_nan(0xffc12345),
                               marked_nan(0x7f812345)};
     enum { SPECIAL = sizeof special / sizeof special[0] };
-    struct matrices m = {.rows = ROWS, .cols = COLS};
+    struct matrices m = {.rows = rows, .cols = cols};
     begin(c, &m, 1);
     fill_normal(c, m.in, 0.0, 1.0);
     for (int i = 0; i < 20 * SPECIAL; i++)
@@ -108,6 +108,12 @@ static void any_number(struct check* c) {
             check_fail(c, CAUSE_not_moved, "out[%lld, %lld] is %g, expected %g%s",
                        (long long)(i / m.rows), (long long)(i % m.rows), m.out->got[i],
                        m.out->want[i], isnan(m.out->want[i]) ? " with other bits" : "");
+}
+
+// In whole tiles; then in a matrix of nothing but the last tile of each direction.
+static void any_number(struct check* c) {
+    any_number_in(c, ROWS, COLS);
+    any_number_in(c, 32 - check_pick(c, 1, 7), 32 - check_pick(c, 1, 7));
 }
 
 static void three_calls(struct check* c) {

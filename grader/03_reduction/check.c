@@ -160,6 +160,16 @@ static void nothing_but_nan(struct check* c) {
     }
 }
 
+// The last number of a sweep that is partly filled: beyond it there is none to be taken 0 times.
+static void last_not_finite(struct check* c) {
+    static const double last[] = {INFINITY, -INFINITY, NAN};
+    struct batch b = batch_of(c, &contract, 3, 2 * check_pick(c, 550, 1000) + 1);
+    batch_begin(&b, "infinity or NaN last");
+    fill_rows(c, &b);
+    for (int row = 0; row < 3; row++) batch_row(&b, row)[b.cols - 1] = last[row];
+    run(c, &b);
+}
+
 // All other rows must not know of it. In row 6 the numbers come first, the largest among them; then
 // a thread that has that one meets a NaN, or one of each kind. In row 7 there is none.
 static void not_finite(struct check* c) {
@@ -176,6 +186,7 @@ static void not_finite(struct check* c) {
     batch_row(&b, 6)[check_pick(c, 0, COLS / 2 - 1)] = 10.0;
     run(c, &b);
     nothing_but_nan(c);
+    last_not_finite(c);
 }
 
 // sum_j x_j in float, halving: the error grows with log n.
@@ -278,7 +289,8 @@ static void watch_narrow(struct check* c) {
     const int64_t cols[] = {1, check_pick(c, 2, 3), check_pick(c, 5, 16), check_pick(c, 17, 31)};
     for (int i = 0; i < 4; i++) {
         struct batch b = batch_of(c, &contract, 4 * check_pick(c, 1, 3) + 1, cols[i]);
-        b.first = 1;  // and so begins the last row, behind a multiple of 16 bytes
+        // and so begins the last row: behind a multiple of 16 bytes, or there, to end behind one
+        b.first = cols[i] % 2 == 0;
         batch_begin(&b, "accesses");
         fill_rows(c, &b);
         check_run(c);
@@ -291,7 +303,8 @@ static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     run_digits(c, "many rows", 2 * ROWS, COLS);
     run_digits(c, "ragged", ROWS, 1000);
-    run_digits(c, "ragged", ROWS, 2 * check_pick(c, 130, 250) + 1);
+    // The last row begins and ends at an even number of floats: behind it is no other one.
+    run_digits(c, "ragged", ROWS + 1, 2 * check_pick(c, 130, 250) + 1);
     struct batch b = batch_of(c, &contract, ROWS, COLS / 2);
     b.first = 2 * check_pick(c, 0, 15) + 1;
     batch_begin(&b, "whole rows");

@@ -216,7 +216,7 @@ static struct pair exchanged(const struct batch* b, int64_t row, int variant) {
 // In this order: of 31 columns, 16 lanes take the same elements as one sweep of 16.
 static const struct hypothesis mistakes[] = {
     PAIR_OR_ONE(stride_ignored, 1, rows_packed),
-    PAIR(low_precision, 3, subnormals_lost),
+    PAIR(subnormal, 3, subnormals_lost),
     PAIR_OR_ONE(bits_compared, 4, bits_compared),
     PAIR_OR_ONE(bits_compared, 1, zero_least),
     PAIR_OR_ONE(inner_tail, 14, rest_of_few_dropped),

@@ -343,6 +343,13 @@ static void shared_memory(struct check* c) {
                 int threads = 32 * (int)check_pick(c, 1, n < 4 ? 8 : 2);
                 add_whole(c, g, (struct grid){card, threads, 0, shared, 0});
             }
+    // So little that what every block takes besides limits those that ask for none.
+    card = cards[0];
+    card.name = "a card that nobody has built";
+    card.shared = 1024 * (size_t)check_pick(c, 9, 15);
+    card.shared_block = card.shared - 1024;
+    for (int64_t shared = 0; shared <= 128; shared += 64)
+        add_whole(c, g, (struct grid){card, 32, 0, shared, 0});
     ask_and_free(c, "shared memory", g, CAUSE_shared_unit);
 }
 

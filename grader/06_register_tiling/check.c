@@ -190,7 +190,7 @@ static const struct arena_traffic* traffic_of(struct check* c, int64_t M, int64_
 static const struct arena_traffic* traffic(struct check* c) {
     return traffic_of(c, WHOLE, WHOLE, 2 * WHOLE_K);
 }
-static const double M_N = (double)WHOLE * WHOLE, M_N_K = 2.0 * WHOLE * WHOLE * WHOLE_K;
+static const double M_N_K = 2.0 * WHOLE * WHOLE * WHOLE_K;
 
 // Tiles of T x T of C read 2 M N K / T elements (README eq. 3). The budget allows T = 64. With
 // tiles of any size an element is loaded once for each.
@@ -207,13 +207,13 @@ static void read_once_per_tile(struct check* c) {
 // A request of a whole warp moves 128 bytes float by float, and 512 by float4. What requests could
 // have moved and did not counts for each byte that the item above allows, too: else useless float4
 // would make up for it.
-static void four_at_a_time(struct check* c) {
+static void judge_four(struct check* c, int M, int N, int K) {
     enum { GAP = 8 };
-    struct product p = product_of(c, &contract, WHOLE, WHOLE, 2 * WHOLE_K);
+    const double M_N = (double)M * N, M_N_K = M_N * K;
+    struct product p = product_of(c, &contract, M, N, K);
     p.C_part.gap = p.A_part.gap = p.B_part.gap = GAP;
     check_watch(c, WATCH_PROFILE);
-    check_case(c, "M = %d, N = %d, K = %d, rows with %d elements between them", WHOLE, WHOLE,
-               2 * WHOLE_K, GAP);
+    check_case(c, "M = %d, N = %d, K = %d, rows with %d elements between them", M, N, K, GAP);
     product_declare(&p);
     product_fill(&p, -contract.largest, contract.largest);
     check_run(c);
@@ -223,6 +223,12 @@ static void four_at_a_time(struct check* c) {
     double bytes = (double)(t->global_load_bytes + t->global_store_bytes);
     check_at_most(c, CAUSE_narrow_access, "global requests of a warp for each 512 bytes",
                   fmax(could / bytes, 1 + (could - bytes) / (4 * (M_N_K * 2 / 64 + M_N))), 1.5);
+}
+
+// Of how many rows there are nothing is asked.
+static void four_at_a_time(struct check* c) {
+    judge_four(c, WHOLE, WHOLE, 2 * WHOLE_K);
+    judge_four(c, WHOLE / 2 - 2 * (int)check_pick(c, 0, 7) - 1, WHOLE / 2, WHOLE_K);
 }
 
 // A sum a thread takes 2 wavefronts for the 32 multiplications of a warp; 8 x 8 sums take 16 / 64

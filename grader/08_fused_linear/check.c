@@ -441,7 +441,7 @@ static void sizes_of_0(struct check* c) {
         {COURSE_OK, {{"M", 0}, {"first_dZ", 4}, {"first_Z", 4}}},
         {0},
     };
-    without_inputs(c, FUSED_LINEAR_NONE, 0, false);
+    without_inputs(c, FUSED_LINEAR_NONE, -0.0, false);  // which is 0
     without_inputs(c, FUSED_LINEAR_GELU, 0, false);
     without_inputs(c, FUSED_LINEAR_NONE, 0.5, true);
     struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);

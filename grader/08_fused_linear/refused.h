@@ -33,6 +33,8 @@ static const struct idle_call refused_forward[] = {
     {COURSE_UNSUPPORTED, {{"first_X", 4}}},
     {COURSE_UNSUPPORTED, {{"first_W", 4}}},
     {COURSE_UNSUPPORTED, {{"first_bias", 4}}},
+    {COURSE_UNSUPPORTED, {{"K", 0}, {"first_X", 4}}},
+    {COURSE_UNSUPPORTED, {{"K", 0}, {"first_W", 4}}},
     {0},
 };
 

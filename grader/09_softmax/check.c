@@ -166,12 +166,14 @@ static void any_width(struct check* c) {
     batch_launches(c, &contract, 1008, 1040);
 }
 
-// The last row but one has an outlier, so far behind that no registers hold it; the last one is
-// nothing but -inf.
+// The first row is of equal scores that times log2(e) are no floats; the last one but one has an
+// outlier, so far behind that no registers hold it; the last one is nothing but -inf.
 static void run_hard(struct check* c, struct batch b, const char* name) {
     batch_begin(&b, name);
     batch_fill_rising(&b);
     const int64_t last = b.rows - 1;
+    const double x = -FLT_MAX * check_uniform(c, 0.75, 1.0);
+    batch_fill_row(&b, 0, x, x);
     batch_row(&b, last - 1)[check_pick(c, MOST, b.cols - 1)] = check_uniform(c, 120.0, 200.0);
     for (int64_t j = 0; j < b.cols; j++) batch_row(&b, last)[j] = -INFINITY;
     run(c, &b);
@@ -194,9 +196,9 @@ static void wider_than_registers(struct check* c) {
     batch_fits(c, &contract, 227 * 256);
     // More than the registers and the shared memory of any multiprocessor, 483 KB on an H200.
     const int64_t too_wide = 2 * check_pick(c, 64000, 68000) + 1;
-    run_hard(c, batch_of(c, &contract, 3, too_wide), "too wide to be kept");
+    run_hard(c, batch_of(c, &contract, 4, too_wide), "too wide to be kept");
     const int64_t kept = MOST + check_pick(c, 4000, 8000);
-    run_hard(c, batch_of(c, &contract, 2, kept), "an outlier near the end, and a row of -inf");
+    run_hard(c, batch_of(c, &contract, 3, kept), "an outlier near the end, and a row of -inf");
 }
 
 static void fill(struct check* c, const struct batch* b) {
@@ -217,6 +219,15 @@ static void strided(struct check* c) {
     if (!batch_begin_far(&b)) return;
     batch_fill(&b, -9.0, 1.0);
     run(c, &b);
+    for (int far = 0; far < 2; far++) {  // rows whose kernel may be another
+        b = batch_of(c, &contract, 2, 24 * COLS + 4 * check_pick(c, 0, 7) + 3);
+        b.stride += check_pick(c, 1, 40), b.stride_out += check_pick(c, 41, 80);
+        if (far) b.stride = b.stride_out = b.cols;
+        if (!far) batch_begin(&b, "wide, gaps");
+        if (far && !batch_begin_far(&b)) return;
+        batch_fill(&b, -9.0, 1.0);
+        run(c, &b);
+    }
 }
 
 // Rows around 145, -65 and -20005. exp of these is infinite, small, and 0.
@@ -337,6 +348,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"stride_y", 127}}},
         {COURSE_BAD_ARGUMENT, {{"stride_x", 127}}},
         {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride_x", 127}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride_y", 127}}},
         {COURSE_BAD_ARGUMENT, {{"y", 0}}},
         {COURSE_BAD_ARGUMENT, {{"x", 0}}},
         {COURSE_UNSUPPORTED, {{"rows", (int64_t)1 << 31}}},
@@ -453,6 +465,7 @@ static void stores_whole_sectors(struct check* c, int64_t rows, int64_t cols) {
 static void whole_sectors(struct check* c) {
     stores_whole_sectors(c, 4, 2 * check_pick(c, 3000, 5000) + 1);
     stores_whole_sectors(c, ROWS, 2 * check_pick(c, 350, 500) + 1);
+    stores_whole_sectors(c, 2, 2 * check_pick(c, 11500, 16000) + 1);
 }
 
 static const struct item items[] = {

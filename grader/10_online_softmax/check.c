@@ -245,6 +245,13 @@ static void rising_equal_large(struct check* c) {
     }
     run(c, &b);
 
+    // Of the maximum all digits count, also where it has few.
+    b = batch_of(c, &contract, ROWS, COLS);
+    batch_begin(&b, "multiples of the smallest numbers");
+    for (int64_t e = 0; e < b.x->count; e++)
+        b.x->value[e] = ldexp((double)check_pick(c, -999, e / COLS % 2 ? 999 : -1), -149);
+    run(c, &b);
+
     b = batch_of(c, &contract, ROWS, COLS);
     batch_begin(&b, "normal, times 30");
     fill_normal(c, b.x, 0.0, 30.0);

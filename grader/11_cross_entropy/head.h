@@ -188,6 +188,15 @@ static int64_t rows_that_count(const struct head* h) {
     return N;
 }
 
+// The loss is NaN, and no gradient is: so no label was taken for none, but something was added up
+// that nobody stored. Rows that do not count have a loss, too.
+static bool is_loss_alone(const struct head* h) {
+    const struct tensor* x = h->logits;
+    bool alone = isnan(h->loss->got[0]) && rows_that_count(h) < h->rows;
+    for (int64_t e = 0; e < x->count && alone; e++) alone = x->untouched[e] || !isnan(x->got[e]);
+    return alone;
+}
+
 // ---- how exact
 
 // The errors that a right kernel may make, in units of 2^-24, half an ulp of a float. Relative to

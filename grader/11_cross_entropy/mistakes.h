@@ -565,6 +565,7 @@ static enum cause explain_within(const struct head* h, const struct tensor* t, s
         .tensor = t, .budget = budget, .slack = {.of_element = share}, .problem = h};
     if (rows_that_count(h) == 0 && isnan(t->got[t == h->logits ? h->first : 0]))
         return CAUSE_none_count;
+    if (t == h->loss && is_loss_alone(h)) return CAUSE_workspace_uncleared;
     enum cause cause = hypothesis_search(&s, mistakes);
     if (cause) return cause;
     if (t == h->loss) {

@@ -172,24 +172,24 @@ static void transpose(struct check* c) {
 // gap: elements between the rows; less than 0: rows more than 2^32 elements apart.
 static void run_scale_rows(struct check* c, int64_t rows, int64_t cols, int64_t gap) {
     const bool far = gap < 0;
-    const int64_t step = far ? cols : cols + gap;
+    const int64_t step = far ? cols : cols + gap, step_out = gap > 0 ? step + 4 : step;
     const double factor = 0.25 * (double)check_pick(c, 1, 9);
     check_case(c, far ? "rows = %lld, cols = %lld, rows far apart" : "rows = %lld, cols = %lld",
                (long long)rows, (long long)cols);
     begin(c, BUG_HUNT_SCALE_ROWS, rows, cols, 1);
     check_real(c, "factor", factor);
     struct tensor* x = integers(c, "x", SHAPE(rows, step));
-    struct tensor* y = check_output(c, "y", F32, SHAPE(rows, step));
-    int64_t step_y[3] = {0, 0, step}, step_x[3] = {0, 0, step};
+    struct tensor* y = check_output(c, "y", F32, SHAPE(rows, step_out));
+    int64_t step_y[3] = {0, 0, step_out}, step_x[3] = {0, 0, step};
     const int64_t count[3] = {1, 1, rows};
     if (far) check_far(c, y, count, step_y), check_far(c, x, count, step_x);
     check_int(c, "stride_y", step_y[2]);
     check_int(c, "stride_x", step_x[2]);
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = cols; j < step; j++)
-            x->untouched[i * step + j] = y->untouched[i * step + j] = true;
+    for (int64_t e = 0; e < x->count; e++) x->untouched[e] = e % step >= cols;
+    for (int64_t e = 0; e < y->count; e++) y->untouched[e] = e % step_out >= cols;
     check_run(c);
-    for (int64_t k = 0; k < rows * step; k++) y->want[k] = factor * x->value[k];
+    for (int64_t e = 0; e < y->count; e++)
+        if (!y->untouched[e]) y->want[e] = factor * x->value[e / step_out * step + e % step_out];
     compare(c, y);
 }
 
@@ -573,6 +573,8 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     case BUG_HUNT_DIVIDE_BY_COUNT:
         if (check_int_of(c, "mixed")) return CAUSE_block_order;
         return other_count(c, t) ? CAUSE_workspace_uncleared : CAUSE_NONE;
+    case BUG_HUNT_SCALE_ROWS:
+        return by_stride_of_x(c, t) ? CAUSE_other_stride : CAUSE_NONE;
     case BUG_HUNT_ATTEND:
         return attention_explain(check_description(c), budget);
     case BUG_HUNT_GROUP_SUMS:

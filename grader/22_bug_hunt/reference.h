@@ -211,6 +211,18 @@ static inline bool last_sum(struct check* c, const struct tensor* y) {
     return check_tensor(c, "x")->count % 32 != 0;
 }
 
+// Each row of y begins where one does with the stride of x.
+static inline bool by_stride_of_x(struct check* c, const struct tensor* y) {
+    const struct tensor* x = check_tensor(c, "x");
+    const int64_t rows = check_int_of(c, "rows"), cols = check_int_of(c, "cols");
+    const int64_t own = y->count / rows, other = x->count / rows;
+    bool all = own != other;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols && all; j++)
+            all = y->got[i * other + j] == y->want[i * own + j];
+    return all;
+}
+
 // NaN, and nothing else, where sums of other groups are wanted.
 static inline bool nan_of_others(const struct tensor* y) {
     for (int64_t i = 0; i < y->count; i++)

@@ -11,6 +11,7 @@
 #include "mistakes.h"
 #include "wall/arena.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -100,8 +101,7 @@ static void reals(struct check* c, enum function f) {
 
 // A few NaN, each in a row of its own: scores that are not of its key, steps before it, other rows
 // and channels are numbers. Times 0 it is NaN, too.
-static void not_a_number(struct check* c, enum function f) {
-    struct problem p = problem_of(f, 96, 70);
+static void not_a_number(struct check* c, struct problem p) {
     begin(c, &p, ", with NaN");
     declare(c, &p);
     fill(c, &p);
@@ -213,7 +213,10 @@ static void any_size(struct check* c, enum function f) {
     run(c, problem_of(f, odd(c), odd(c)));
     run(c, problem_of(f, 8 * odd(c), 4 * check_pick(c, 1, 20)));
     reals(c, f);
-    not_a_number(c, f);
+    not_a_number(c, problem_of(f, 96, 70));
+    struct problem nothing = problem_of(f, 26, 70);
+    nothing.decay = 0;  // what was before counts 0 times
+    if (f == DECAY) not_a_number(c, nothing);
     again(c, f);
     again_and_more(c, f);
     enum { MOST = PROFILING_MAX_SIZE };
@@ -356,6 +359,54 @@ static void judge_loops(struct check* c) {
                        (int)strcspn(line, "\n"), line);
 }
 
+static bool is_word(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+// The word, whole, from `from` to `to`; NULL if it is not there.
+static const char* find_word(const char* from, const char* to, const char* word, size_t length) {
+    for (const char* p = from; p + length <= to; p++)
+        if (memcmp(p, word, length) == 0 && !is_word(p[-1]) && !is_word(p[length])) return p;
+    return NULL;
+}
+
+// Is it the variable of a loop that ends at T, in front of which no pragma stands?
+static bool ends_at_T(const char* kernel, const char* end, const char* variable, size_t length) {
+    static const char loop[] = "for (int ";
+    for (const char* p = kernel; (p = strstr(p, loop)) && p < end; p++) {
+        const char* condition = strchr(p, ';');
+        const char* step = condition ? strchr(condition + 1, ';') : NULL;
+        const char* front = p;
+        while (front > kernel && !strchr(";{}", front[-1])) front--;
+        if (find_word(p + strlen(loop), p + strlen(loop) + length, variable, length) && step &&
+            find_word(condition, step, "T", 1) && !find_word(front, p, "unroll", 6))
+            return true;
+    }
+    return false;
+}
+
+// Has an array that filter's kernel declares for each thread an index made of such a variable?
+static void judge_indices(struct check* c) {
+    size_t size;
+    const char *text = check_text(c, &size), *kernel = strstr(text, "filter_kernel(");
+    const char* end = kernel ? strstr(kernel, "\n}") : NULL;
+    for (const char* p = kernel; end && (p = find_word(p, end, "float", 5)); p++) {
+        const char *name = p + 5 + strspn(p + 5, " "), *line = p, *use = name;
+        while (line > kernel && line[-1] != '\n') line--;
+        const size_t length = strcspn(name, " [,;)=");
+        if (name[length] != '[' || length == 0 || find_word(line, p, "__shared__", 10)) continue;
+        while ((use = find_word(use + 1, end, name, length))) {
+            const char *index = use + length, *close = index + strcspn(index, "]");
+            for (; *index && index < close; index++)
+                if (is_word(*index) && !is_word(index[-1]) && *use != '*' &&
+                    ends_at_T(kernel, end, index, strcspn(index, " []()+-*/%&,;")))
+                    check_fail(c, CAUSE_local_array,
+                               "%.*s: a loop to T is not unrolled, and a register has no index\n",
+                               (int)(close - use) + 1, use);
+        }
+    }
+}
+
 static void cured(struct check* c, enum function f) {
     struct problem p = counted(f);
     check_watch(c, WATCH_PROFILE);
@@ -368,7 +419,7 @@ static void cured(struct check* c, enum function f) {
     judge_target(c, &p, t, true);
     judge_others(c, &p, t);
     judge_requests(c, &p, t);
-    if (f == FILTER) judge_loops(c);
+    if (f == FILTER) judge_loops(c), judge_indices(c);
     judge_grid(c, f);
 }
 

@@ -183,11 +183,18 @@ static double without_zeros(const struct problem* p, int64_t i, int64_t length) 
     return sum;
 }
 
+// What was before is left out if decay is 0.
+static double without_before(const struct problem* p, int64_t i, int64_t length) {
+    (void)length;
+    return p->decay == 0 ? p->in->value[i] : p->out->want[i];
+}
+
 #define LEAVES(cause, of, variants, value) \
     { CAUSE_##cause, leave, variants, LIKE(left, of, value) }
 static const struct hypothesis mistakes[] = {
     LEAVES(zero_skipped, SCORES, 1, without_zeros),
     LEAVES(zero_skipped, FILTER, 1, without_zeros),
+    LEAVES(zero_skipped, DECAY, 1, without_before),
     LEAVES(inner_tail, SCORES, LENGTHS, whole_pieces),
     LEAVES(merge_lost, SCORES, 3, some_lanes),
     LEAVES(merge_lost, SCORES, 1, first_lane),

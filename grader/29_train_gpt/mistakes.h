@@ -60,7 +60,9 @@ enum adamw_slip {
     CORRECTED_BY_FIRST,  // by the first call's step
     CORRECTED_OUTSIDE,   // v behind the root
     CORRECTED_BY_INT,    // by the step's lower 32 bits
-    CORRECTED_BY_SUM,    // 1 + beta^step
+    CORRECTED_M_BY_INT,  // m alone
+    CORRECTED_V_BY_INT,
+    CORRECTED_BY_SUM,  // 1 + beta^step
     M_NOT_CORRECTED,
     V_NOT_CORRECTED,
     CORRECTED_M_TIMES,  // m is multiplied, not divided
@@ -75,7 +77,9 @@ enum adamw_slip {
     DECAY_OF_BLOCKS,
     DECAY_OF_WHOLE_QUADS,  // of four neighbours none, if the last one does not
     DECAY_ONE_LESS,
-    DECAY_IN_G,  // Adam with L2: g + decay w
+    DECAY_OF_TAIL,      // of the last ones, fewer than four, whichever they are
+    DECAY_NOT_OF_TAIL,  // of none of these
+    DECAY_IN_G,         // Adam with L2: g + decay w
     DECAY_WITHOUT_LR,
     DECAY_OF_NEW_W,  // of the w that has moved already
     EPS_IN_THE_ROOT,
@@ -133,6 +137,8 @@ static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64
     if (slip == M_NOT_CORRECTED) correct1 = 1;
     if (slip == V_NOT_CORRECTED) correct2 = 1;
     if (slip == CORRECTED_M_TIMES || slip == CORRECTED_TIMES) correct1 = 1 / correct1;
+    if (slip == CORRECTED_M_BY_INT) correct1 = correction(a->beta1, step, CORRECTED_BY_INT);
+    if (slip == CORRECTED_V_BY_INT) correct2 = correction(a->beta2, step, CORRECTED_BY_INT);
     if (slip == CORRECTED_V_TIMES || slip == CORRECTED_TIMES) correct2 = 1 / correct2;
     const double m_hat = (slip == OLD_M ? old_m : *m) / correct1;
     const double v_hat = (slip == OLD_M ? old_v : *v) / correct2;
@@ -195,8 +201,15 @@ static bool simulate_block(const struct block_case* b, const struct tensor* t, e
     return from != NULL;
 }
 
+// Is it one of the last parameters, which are no four together?
+static bool in_tail(const struct adamw_numbers* a, int64_t i) {
+    return i >= a->n / 4 * 4;
+}
+
 // The parameter by which it is decided whether i decays.
-static int64_t decided_by(enum adamw_slip slip, int64_t i) {
+static int64_t decided_by(const struct adamw_numbers* a, enum adamw_slip slip, int64_t i) {
+    if (slip == DECAY_OF_TAIL && in_tail(a, i)) return -1;
+    if (slip == DECAY_NOT_OF_TAIL && in_tail(a, i)) return a->n;
     switch (slip) {
     case DECAY_OF_PAIRS:
         return i / 2 * 2;
@@ -222,7 +235,7 @@ static bool simulate_adamw(const struct adamw_case* a, const struct tensor* t, e
         double w = a->w->value[i], m = a->m->value[i], v = a->v->value[i], w_bf16 = 0;
         for (int64_t k = 0; k < s->steps; k++)
             adamw_one(s, slip, slip == CORRECTED_BY_FIRST ? s->step : s->step + k,
-                      decided_by(slip, i) < s->n_decayed, a->g->value[k * s->n + i], &w, &m, &v,
+                      decided_by(s, slip, i) < s->n_decayed, a->g->value[k * s->n + i], &w, &m, &v,
                       &w_bf16);
         guess[i] = t == a->w ? w : t == a->m ? m : t == a->v ? v : dtype_round(BF16, w_bf16);
     }
@@ -292,6 +305,8 @@ static const struct hypothesis mistakes[] = {
     SLIP(bias_correction, .adamw = CORRECTED_BY_BETA2),
     SLIP(bias_correction, .adamw = CORRECTED_OUTSIDE),
     SLIP(bias_correction, .adamw = CORRECTED_BY_INT),
+    SLIP(bias_correction, .adamw = CORRECTED_M_BY_INT),
+    SLIP(bias_correction, .adamw = CORRECTED_V_BY_INT),
     SLIP(bias_correction, .adamw = CORRECTED_BY_SUM),
     SLIP(bias_correction, .adamw = CORRECTED_M_TIMES),
     SLIP(bias_correction, .adamw = CORRECTED_V_TIMES),
@@ -306,6 +321,8 @@ static const struct hypothesis mistakes[] = {
     SLIP(weight_decay, .adamw = DECAY_OF_BLOCKS),
     SLIP(weight_decay, .adamw = DECAY_OF_WHOLE_QUADS),
     SLIP(weight_decay, .adamw = DECAY_ONE_LESS),
+    SLIP(weight_decay, .adamw = DECAY_OF_TAIL),
+    SLIP(weight_decay, .adamw = DECAY_NOT_OF_TAIL),
     SLIP(weight_decay, .adamw = DECAY_IN_G),
     SLIP(weight_decay, .adamw = DECAY_WITHOUT_LR),
     SLIP(weight_decay, .adamw = DECAY_OF_NEW_W),

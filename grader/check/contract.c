@@ -232,6 +232,12 @@ static void judge_status(struct check* c, int round, const char* output) {
                status_name(status, returned), status_name(c->expected, wanted), begin, said);
 }
 
+// The call that chooses another device is refused here. Who goes on regardless has chosen it.
+static void judge_device(struct check* c) {
+    if (c->first_card[0] && c->answer.refused_devices > 0)
+        check_fail(c, CAUSE_other_device, "%s", c->answer.refused_text);
+}
+
 // ---- arrays
 
 static void judge_guards(struct check* c, int i, int r) {
@@ -380,6 +386,7 @@ void contract_promises(struct check* c) {
 
 void contract_round(struct check* c, int round, const char* output) {
     judge_status(c, round, output);
+    judge_device(c);
     judge_host(c, round);
     note_promises(c, round);
     for (int i = 0; i < c->tensor_count; i++) {

@@ -250,6 +250,19 @@ static enum cause touched(const struct picture* p) {
     return any ? CAUSE_out_of_bounds : CAUSE_NONE;
 }
 
+// What is wrong is 0 in place of a number that is smaller than any with all its bits.
+static enum cause flushed(const struct picture* p) {
+    const struct tensor* t = p->t;
+    const double least = t->dtype == F16 ? 0x1p-14 : 0x1p-126;
+    bool any = false;
+    for (int64_t i = 0; i < t->count; i++) {
+        if (!p->wrong[i]) continue;
+        if (t->got[i] != 0 || t->want[i] == 0 || fabs(t->want[i]) >= least) return CAUSE_NONE;
+        any = true;
+    }
+    return any ? CAUSE_subnormal : CAUSE_NONE;
+}
+
 // Every element is 0.
 static enum cause all_zero(const struct picture* p) {
     const struct tensor* t = p->t;
@@ -396,9 +409,9 @@ static enum cause from_poison(const struct picture* p) {
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found) {
     static enum cause (*const patterns[])(const struct picture*) = {
-        touched,       all_zero,   earlier_round,     tail,      from_poison,
-        one_batch,     nonfinite,  picture_exchanged, whole,     lost,
-        infinity_lost, transposed, constant_ratio,    imprecise, picture_moved,
+        touched,    flushed,        all_zero,          earlier_round, tail, from_poison,
+        one_batch,  nonfinite,      picture_exchanged, whole,         lost, infinity_lost,
+        transposed, constant_ratio, imprecise,         picture_moved,
     };
     struct picture p = {.c = c, .t = t, .found = found, .budget = budget};
     p.poison = t->state->poison + (t->got - t->state->got);

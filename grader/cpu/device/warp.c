@@ -5,6 +5,7 @@
 #include <string.h>
 #include "cpu/device/report.h"
 #include "cpu/device/scheduler.h"
+#include "cpu/device/watcher.h"
 
 // The lanes that the warp has: fewer than 32 in the last warp of a block whose size is no multiple
 // of 32.
@@ -159,6 +160,17 @@ void cudev_warp_lane_returned(struct worker* w, unsigned warp) {
     }
 }
 
+static bool is_checked(const struct worker* w) {
+    return w->watch && cudev_watcher->finds;
+}
+
+// The half of the lanes that have the higher numbers; none of a single one.
+static uint32_t upper_half(uint32_t lanes) {
+    uint32_t upper = lanes;
+    for (int rest = __builtin_popcount(lanes) + 1; rest > 1; rest -= 2) upper &= upper - 1;
+    return upper;
+}
+
 bool cudev_warp_settle(struct worker* w) {
     bool any = false;
     for (unsigned warp = 0; warp < MAX_WARPS; warp++) {
@@ -178,8 +190,14 @@ bool cudev_warp_settle(struct worker* w) {
                 together |= 1u << i;
                 in->group[g] = in->group[--in->count];
             }
-            for (uint32_t rest = together; rest; rest &= rest - 1)
-                lane[__builtin_ctz(rest)].value = together;
+            // Which lanes are active together is not promised: who checks a program has two groups
+            // of them, so that a shuffle which takes this mask for the warp reads nobody.
+            const bool in_parts = lane[__builtin_ctz(together)].arg && is_checked(w);
+            const uint32_t later = in_parts ? upper_half(together) : 0;
+            for (uint32_t rest = together; rest; rest &= rest - 1) {
+                const unsigned i = (unsigned)__builtin_ctz(rest);
+                lane[i].value = later >> i & 1 ? later : together & ~later;
+            }
             w->waiting->in_call[warp] &= ~together;
             cudev_make_ready(w, warp, together);
             any = true;
