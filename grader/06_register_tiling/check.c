@@ -234,13 +234,16 @@ static void four_at_a_time(struct check* c) {
 // A sum a thread takes 2 wavefronts for the 32 multiplications of a warp; 8 x 8 sums take 16 / 64
 // by single floats, and 12 / 64 or less by float4 (README). The budget allows these wavefronts, and
 // a step or two ahead that nobody needs. Conflicts are the next item's. Lanes that share what they
-// load take fewer wavefronts, however few sums they have: so the numbers count, too, 16 / 64.
+// load take fewer wavefronts, however few sums they have: so the numbers count, too, 16 / 64. A
+// number from another lane's register comes by the way of shared memory, and counts like one from
+// there.
 static void judge_sharing(struct check* c, const struct arena_traffic* t, double products) {
     double useful = (double)(t->shared_load_wavefronts - t->shared_load_conflicts);
     check_at_most(c, CAUSE_too_much_shared, "shared-memory wavefronts for 32 multiplications",
                   useful * 32 / products, 0.2);
     check_at_most(c, CAUSE_too_much_shared, "numbers that a lane loads for each multiplication",
-                  (double)t->shared_load_bytes / sizeof(float) / products, 0.3);
+                  ((double)t->shared_load_bytes / sizeof(float) + (double)t->shuffles) / products,
+                  0.3);
 }
 
 // Of sizes that are no whole tiles, and of odd ones, for which a launcher may have another kernel:

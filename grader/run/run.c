@@ -216,6 +216,7 @@ static struct arena_traffic traffic(void) {
         .shared_atomic_conflicts = (int64_t)t.shared_atomic_conflicts,
         .input_atomics = (int64_t)t.read_only_atomics,
         .barriers = (int64_t)t.barriers,
+        .shuffles = (int64_t)t.shuffles,
         .mma = (int64_t)t.mma,
         .wgmma_multiplications = (int64_t)t.wgmma_multiplications,
         .tma_load_bytes = (int64_t)t.tma_load_bytes,

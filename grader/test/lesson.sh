@@ -5,7 +5,7 @@
 #        lesson.sh close LESSON    when they are done: what they prove together
 # KINDS="wrong right" in the environment: these kernels alone. SAMPLE="96 WORD": one in 96 of the
 # wrong kernels in one lesson of two, in the others one in twelve of the steps and right variants,
-# on one seed, and in one lesson of four the solution on another card; others with another WORD.
+# on one seed, in one lesson of two the naive file, and in one of four the solution on another card; others with another WORD.
 # SOAK=1: as many fresh seeds as a finished kernel must have seen; else enough to show that nothing
 # is broken. Runs that the ledger has are left out.
 . grader/test/tell.sh
@@ -106,7 +106,7 @@ few=1 some=2 cards=h200
 {
     echo "$stub stub 1"
     echo "$solution right $few"
-    [ "$naive" = - ] || echo "$naive naive $few $quickest"
+    [ "$naive" = - ] || ! drawn "$lesson naive" 48 || echo "$naive naive $few $quickest"
     {
         kernels "solutions/$lesson/steps" | grep -vxF "$naive" | sed "s/\$/ step $few $quickest/"
         kernels "grader/$lesson/right" | sed "s/\$/ right $some $quickest/"

@@ -36,6 +36,7 @@ static bool shuffle(struct worker* w, unsigned warp, uint32_t group) {
         unsigned i = (unsigned)__builtin_ctz(rest);
         lane[i].value = result[i];
     }
+    if (w->watch) cudev_watcher->shuffled(w, (unsigned)__builtin_popcount(group));
     return true;
 }
 

@@ -57,6 +57,7 @@ struct cudev_watcher {
                       const void* pc);
     // In a shuffle the thread reads a lane that takes no part in it: what it gets is undefined.
     void (*reads_nobody)(struct worker* w, unsigned thread, unsigned lane);
+    void (*shuffled)(struct worker* w, unsigned lanes);
     // The running lane loads a row of a matrix; its warp multiplies.
     void (*matrix_row)(struct worker* w, const void* row, const void* pc);
     void (*multiplies)(struct worker* w, const void* pc);

@@ -39,7 +39,7 @@ struct row {
 
 // The counts of a kernel as a whole: the sum over its launches.
 struct kernel_counts {
-    uint64_t blocks, barriers;
+    uint64_t blocks, barriers, shuffles;
     uint64_t read_bytes, written_bytes;  // distinct in each launch
     uint64_t read_sectors, written_sectors;
 };
@@ -119,6 +119,7 @@ void cudev_profile_block_begins(struct watch* watch);
 void cudev_profile_block_ends(struct watch* watch);
 void cudev_profile_barrier(struct watch* watch);        // __syncthreads() opens
 void cudev_profile_named_barrier(struct watch* watch);  // a named barrier opens
+void cudev_profile_shuffle(struct watch* watch, unsigned lanes);
 // A warp multiplies matrices; a warpgroup does.
 void cudev_profile_count_mma(struct watch* watch, const void* pc);
 // Of 64 x n x k multiplications: they count as the row's bytes.

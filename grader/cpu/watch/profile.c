@@ -68,6 +68,10 @@ void cudev_profile_named_barrier(struct watch* watch) {
     cudev_counters_kernel(watch)->barriers++;
 }
 
+void cudev_profile_shuffle(struct watch* watch, unsigned lanes) {
+    cudev_counters_kernel(watch)->shuffles += lanes;
+}
+
 // Registers only: no request.
 void cudev_profile_count_mma(struct watch* watch, const void* pc) {
     struct counts* c = cudev_counters_row(watch, log_entry_of(0, site_at(pc), LOG_MMA, 0));

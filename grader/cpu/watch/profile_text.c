@@ -72,7 +72,7 @@ static struct line_row* collect(unsigned* count) {
 }
 
 static struct kernel_counts kernel_counts(unsigned kernel) {
-    struct kernel_counts sum = {0, 0, 0, 0, 0, 0};
+    struct kernel_counts sum = {0};
     for (int w = 0; w < MAX_WORKERS; w++) {
         const struct kernel_counts* c = &profile()->worker[w].kernel[kernel];
         sum.blocks += c->blocks;

@@ -69,6 +69,7 @@ void cudev_get_traffic(struct cudev_traffic* t) {
         for (unsigned i = 0; i < p->rows; i++) add(t, &p->row[i], &own->counts[i]);
         for (unsigned i = 0; i < p->kernels; i++) {
             t->barriers += own->kernel[i].barriers;
+            t->shuffles += own->kernel[i].shuffles;
             t->launch_read_sectors += own->kernel[i].read_sectors;
             t->launch_written_sectors += own->kernel[i].written_sectors;
         }

@@ -119,6 +119,10 @@ static void multiplies(struct worker* w, const void* pc) {
     if (w->watch->profile) cudev_profile_count_mma(w->watch, pc);
 }
 
+static void shuffled(struct worker* w, unsigned lanes) {
+    if (w->watch->profile) cudev_profile_shuffle(w->watch, lanes);
+}
+
 static uint64_t offset_of(const int* flag) {
     return (uint64_t)((const char*)flag - ARENA_BASE);
 }
@@ -174,6 +178,7 @@ static struct cudev_watcher watcher = {
     .copy_arrives = cudev_access_arrival,
     .copy_left = cudev_access_left,
     .reads_nobody = cudev_findings_note,
+    .shuffled = shuffled,
     .matrix_row = cudev_access_matrix_row,
     .multiplies = multiplies,
     .matrix_row_stored = cudev_access_matrix_row_stored,

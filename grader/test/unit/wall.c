@@ -204,6 +204,20 @@ START_TEST(test_sees_nothing) {
 }
 END_TEST
 
+// An exploit has to know where the runner's findings lie, or it shows nothing.
+START_TEST(test_exploit_knows_the_arena) {
+    char line[256];
+    unsigned long answer = 0, findings = 0;
+    FILE* f = fopen("grader/test/exploits/forged_answer.cu", "r");
+    ck_assert_ptr_nonnull(f);
+    while (!findings && fgets(line, sizeof line, f))
+        sscanf(line, "enum { LAYOUT_BYTES = %lu, FINDINGS = %lu", &answer, &findings);
+    fclose(f);
+    ck_assert_uint_eq(answer, offsetof(struct arena_head, answer));
+    ck_assert_uint_eq(findings, offsetof(struct arena_head, answer.findings));
+}
+END_TEST
+
 const struct lesson lesson = {.name = "00_none"};
 
 int main(void) {
@@ -216,7 +230,8 @@ int main(void) {
     tcase_add_loop_test(t, test_run, 0, WALL_LEVELS);
     tcase_add_test(t, test_every_child_is_met);
     tcase_add_test(t, test_children_of_threads_are_met);
+    tcase_add_test(t, test_exploit_knows_the_arena);
     tcase_add_loop_test(t, test_sees_nothing, 0, WALL_LEVELS);
     suite_add_tcase(suite, t);
-    return run_suite(suite, 16);
+    return run_suite(suite, 17);
 }
