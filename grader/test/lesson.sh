@@ -5,9 +5,9 @@
 #        lesson.sh close LESSON    when they are done: what they prove together
 # KINDS="wrong right" in the environment: these kernels alone. SAMPLE="96 WORD": one in 96 of the
 # wrong kernels in one lesson of two, in the others one in twelve of the steps and right variants,
-# on one seed, in one lesson of two the naive file, and in one of four the solution on another card; others with another WORD.
-# SOAK=1: as many fresh seeds as a finished kernel must have seen; else enough to show that nothing
-# is broken. Runs that the ledger has are left out.
+# on one seed; in one lesson of two the naive file, and in one of four the solution on another card;
+# others with another WORD. SOAK=1: as many fresh seeds as a finished kernel must have seen; else
+# enough to show that nothing is broken. Runs that the ledger has are left out.
 . grader/test/tell.sh
 . grader/test/ledger.sh
 . grader/make/file.sh
