@@ -91,8 +91,8 @@
           "where an infinity has to show stands NaN: infinity minus infinity is NaN, and so is "   \
           "infinity times 0")                                                                      \
     CAUSE(zero_skipped, "a product with 0 is left out: 0 times NaN or infinity is NaN")            \
-    CAUSE(overflow, "exp overflows on large scores: subtract first the row's largest so far, not " \
-                    "the tile's, or LSE; alpha is an exp, too")                                    \
+    CAUSE(overflow, "exp overflows on large scores: first subtract the row's maximum so far, not " \
+                    "that of a tile alone, or LSE")                                                \
     CAUSE(max_init,                                                                                \
           "the running maximum must start at -infinity, and no finite number stands for it")       \
     CAUSE(max_unscaled,                                                                            \
