@@ -241,9 +241,9 @@ static void judge_sharing(struct check* c, const struct arena_traffic* t, double
     double useful = (double)(t->shared_load_wavefronts - t->shared_load_conflicts);
     check_at_most(c, CAUSE_too_much_shared, "shared-memory wavefronts for 32 multiplications",
                   useful * 32 / products, 0.2);
-    check_at_most(c, CAUSE_too_much_shared, "numbers that a lane loads for each multiplication",
-                  ((double)t->shared_load_bytes / sizeof(float) + (double)t->shuffles) / products,
-                  0.3);
+    check_at_most(
+        c, CAUSE_too_much_shared, "numbers that a lane loads or shuffles for each multiplication",
+        ((double)t->shared_load_bytes / sizeof(float) + (double)t->shuffles) / products, 0.3);
 }
 
 // Of sizes that are no whole tiles, and of odd ones, for which a launcher may have another kernel:
