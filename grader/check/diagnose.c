@@ -257,7 +257,7 @@ static enum cause flushed(const struct picture* p) {
     bool any = false;
     for (int64_t i = 0; i < t->count; i++) {
         if (!p->wrong[i]) continue;
-        if (t->got[i] != 0 || t->want[i] == 0 || fabs(t->want[i]) >= least) return CAUSE_NONE;
+        if (t->got[i] != 0 || t->want[i] == 0 || !(fabs(t->want[i]) < least)) return CAUSE_NONE;
         any = true;
     }
     return any ? CAUSE_subnormal : CAUSE_NONE;
