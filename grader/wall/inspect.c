@@ -420,7 +420,7 @@ static bool find_constructor(char* sections, struct verdict* v) {
 }
 
 // A GPU has 64 KB for them: CUDA C++ Programming Guide, "Technical Specifications per Compute
-// Capability". nvcc says so too, but not every student has it.
+// Capability". ptxas says so too, and no grade on the CPU runs it.
 static bool find_too_many_constants(char* sections, struct verdict* v) {
     const unsigned long most = 64 * 1024;
     unsigned long all = 0;
