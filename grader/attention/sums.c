@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/wide.h"
+
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 ALWAYS_INLINE double op(struct operations o, double x) {
@@ -49,12 +51,12 @@ ALWAYS_INLINE void add_up(struct operations o, int64_t n, double* restrict to, d
     else                                          \
         function(KIND(false, false), __VA_ARGS__)
 
-void sums_of_products(struct operations o, int64_t n, const double* a,
-                      const double* const row[SUMS], double sum[SUMS]) {
+WIDE void sums_of_products(struct operations o, int64_t n, const double* a,
+                           const double* const row[SUMS], double sum[SUMS]) {
     CALL(sum_up, o, n, a, row, sum);
 }
 
-void add_multiple(struct operations o, int64_t n, double* restrict to, double factor,
-                  const double* restrict row) {
+WIDE void add_multiple(struct operations o, int64_t n, double* restrict to, double factor,
+                       const double* restrict row) {
     CALL(add_up, o, n, to, factor, row);
 }

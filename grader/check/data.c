@@ -25,9 +25,23 @@ int64_t check_pick(struct check* c, int64_t low, int64_t high) {
     return low + (int64_t)(check_random(c) % (uint64_t)(high - low + 1));
 }
 
+// Marsaglia's polar method (Marsaglia, Bray: A convenient method for generating normal variables,
+// 1964). It makes two numbers; the second one is kept.
 double check_normal(struct check* c) {
-    double radius = sqrt(-2.0 * log(1.0 - uniform(c)));
-    return radius * cos(2.0 * 3.14159265358979323846 * uniform(c));
+    double u, v, square;
+    if (c->has_normal) {
+        c->has_normal = false;
+        return c->normal;
+    }
+    do {
+        u = check_uniform(c, -1, 1);
+        v = check_uniform(c, -1, 1);
+        square = u * u + v * v;
+    } while (square >= 1 || square == 0);
+    const double times = sqrt(-2 * log(square) / square);
+    c->normal = v * times;
+    c->has_normal = true;
+    return u * times;
 }
 
 void fill_normal(struct check* c, struct tensor* t, double mean, double deviation) {

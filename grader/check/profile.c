@@ -112,7 +112,8 @@ static void print_profile(struct check* c) {
                            .arena = c->arena.fd,
                            .environment = environment,
                            .seconds = 60,
-                           .memory = (size_t)MEMORY_LIMIT_GB << 30};
+                           .memory = (size_t)MEMORY_LIMIT_GB << 30,
+                           .reserved = (size_t)STACKS_GB << 30};
     struct wall_result r = wall_run(c->session->level, &job);
     bool ended = r.end == WALL_EXITED && r.code == 0;
     if (r.output) plain_text(r.output);

@@ -13,6 +13,9 @@
 #include "wall/wall.h"
 
 enum { MEMORY_LIMIT_GB = 1, MEMORY_LIMIT_GPU_GB = 32 };  // of a case: on the CPU device, a GPU
+// What the CPU device maps for stacks at most: 8 * WORKER_STACKS of cpu/device/limits.h. A thread
+// touches a few pages of its own.
+enum { STACKS_GB = 3 };
 
 // What an output holds after another run of the case: as got and poison below; NULL if not tried.
 struct left {
@@ -81,8 +84,10 @@ struct check {
     const struct item* item;
     struct result_item* record;  // in memory shared with the process that runs the items
     uint64_t random;             // state of the generator
-    int cases;                   // started so far in this item
-    int64_t compared;            // elements compared so far in this item
+    double normal;               // the next of check_normal(), if has_normal
+    bool has_normal;
+    int cases;         // started so far in this item
+    int64_t compared;  // elements compared so far in this item
 
     char name[160];                                             // of the case
     enum { NO_ORDINARY, IS_ORDINARY, NEXT_ORDINARY } ordinary;  // the case; see check_ordinary()

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
     ARENA_MAGIC = 0x41524e41,
@@ -117,16 +118,21 @@ struct arena_layout {
     struct arena_tensor tensor[ARENA_TENSORS];
 };
 
+// The first 16 binary digits of a number, which is not subnormal.
+static inline uint32_t arena_digits(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return 0x8000u | (uint32_t)(bits >> 37 & 0x7fff);
+}
+
 // What an altered run makes of a * b. With large operands the product counts as often as their
 // digits, of one or of both, and the key say together: who wants to know has to have it multiplied.
 // Neither the signs and the powers of two nor the order of the two matter.
 static inline double arena_altered(double a, double b, uint32_t key) {
     const bool large_a = fabs(a) >= ARENA_MARK, large_b = fabs(b) >= ARENA_MARK;
     if (!(large_a || large_b) || !isfinite(a * b)) return a * b;
-    int power;
-    const double x = large_a ? frexp(fabs(a), &power) * 0x1p16 : 0;
-    const double y = large_b ? frexp(fabs(b), &power) * 0x1p16 : 0;
-    uint32_t bits = key ^ (uint32_t)fmin(x, y) * 0x9e3779b1u ^ (uint32_t)fmax(x, y) * 0x85ebca77u;
+    const uint32_t x = large_a ? arena_digits(a) : 0, y = large_b ? arena_digits(b) : 0;
+    uint32_t bits = key ^ (x < y ? x : y) * 0x9e3779b1u ^ (x < y ? y : x) * 0x85ebca77u;
     bits = (bits ^ bits >> 15) * 0x2c1b3c6du;
     bits = (bits ^ bits >> 12) * 0x297a2d39u;
     return (2 + (bits >> 8) % (ARENA_TIMES - 1)) * a * b;

@@ -92,14 +92,14 @@ bool wall_has_room(char* why, size_t size) {
 }
 
 static bool set_limits(const struct wall_job* job, int user) {
-    // CUDA's driver reserves far more address space than it uses: no limit of this kind there, the
-    // watch on resident memory stays.
+    // CUDA's driver reserves far more address space than it uses: no limit on data there, the watch
+    // on resident memory stays.
     // A process that the watch below has lost sight of ends some time after all of them should.
     rlim_t cpu = (rlim_t)(job->seconds * (job->gpu ? 8 : 1)) + 5;
     return limit(RLIMIT_CORE, 0) && limit(RLIMIT_CPU, cpu) && limit(RLIMIT_FSIZE, FILE_BYTES) &&
            limit(RLIMIT_NOFILE, FILES) &&
            limit(RLIMIT_NPROC, user >= 0 ? PROCESSES : tasks_of_user() + PROCESSES + NEIGHBOURS) &&
-           (job->gpu || limit(RLIMIT_DATA, job->memory));
+           (job->gpu || limit(RLIMIT_DATA, job->memory + job->reserved));
 }
 
 static _Noreturn void child(enum wall_level level, const struct wall_job* job, int user, int out,

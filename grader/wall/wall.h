@@ -49,6 +49,7 @@ struct wall_job {
     const char* const* environment;  // NAME=value ..., ends with NULL; PATH is set anyway
     double seconds;                  // CPU time of all its processes together; gpu: by the clock
     size_t memory;                   // bytes, over all processes of the job
+    size_t reserved;                 // what a process maps beyond that, and hardly touches
     bool gpu;                        // let it reach the NVIDIA device files
 };
 

@@ -10,13 +10,14 @@
 #define MADV_GUARD_INSTALL 102
 #endif
 
-// Shared mappings, although nobody shares them: private ones count against data limits (ulimit -d).
+// A private mapping counts against data limits (ulimit -d), whole; a shared one would not, and each
+// page that is touched first would take the system twice as long.
 void cudev_stacks_map(struct worker* w) {
     char* want = cudev_stack_bottom(w, 0);
     void* got = mmap(want, WORKER_STACKS, PROT_READ | PROT_WRITE,
-                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (got != want) {
-        perror("CPU device: cannot reserve address space for thread stacks (see ulimit -v)");
+        perror("CPU device: cannot reserve address space for thread stacks (see ulimit -v, -d)");
         exit(EXIT_FAILURE);
     }
     w->stacks = cudev_worker_memory(sizeof *w->stacks);

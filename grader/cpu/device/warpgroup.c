@@ -414,7 +414,7 @@ static const char* text_of_product(struct worker* w, unsigned arg, unsigned widt
     const bool eight = arg >= OF_EIGHT;
     const unsigned n = arg % OF_EIGHT;
     char* t = text[eight][n / 64 - 1];
-    snprintf(t, sizeof text[0][0], "wgmma m64n%uk%d", n, eight ? 32 : 16);
+    if (!*t) snprintf(t, sizeof text[0][0], "wgmma m64n%uk%d", n, eight ? 32 : 16);
     return t;
 }
 

@@ -9,11 +9,15 @@
 // Shuffles and votes order nothing, as CUDA says.
 #include "cpu/watch/races.h"
 #include <string.h>
+#include "base/wide.h"
 #include "cpu/watch/beyond.h"
 
-static void join(uint32_t* into, const uint32_t* from, unsigned threads) {
-    for (unsigned u = 0; u < threads; u++)
-        if (from[u] > into[u]) into[u] = from[u];
+static WIDE void join(uint32_t* into, const uint32_t* from, unsigned threads) {
+    for (unsigned u = 0; u < threads; u++) into[u] = from[u] > into[u] ? from[u] : into[u];
+}
+
+static WIDE void at_least(uint32_t* times, uint32_t least, unsigned threads) {
+    for (unsigned u = 0; u < threads; u++) times[u] = times[u] < least ? least : times[u];
 }
 
 // ---- fences between the proxies ----------------------------------------------------------------
@@ -136,8 +140,7 @@ static void release(struct watch* watch, struct cudev_clock* clock, unsigned t) 
     unsigned threads = order_width(watch), first = t / WARP_SIZE * WARP_SIZE;
     uint32_t block = (uint32_t)(watch->shared_floor >> SLOT_TIME_SHIFT);
     uint32_t warp = (uint32_t)(watch->order.warp_floor[t / WARP_SIZE] >> SLOT_TIME_SHIFT);
-    for (unsigned u = 0; u < threads; u++)
-        if (clock->time[u] < block) clock->time[u] = block;
+    at_least(clock->time, block, threads);
     for (unsigned u = first; u < first + WARP_SIZE; u++)
         if (clock->time[u] < warp) clock->time[u] = warp;
     if (watch->order.row_block[t] == watch->block_floor)
