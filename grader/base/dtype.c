@@ -54,28 +54,35 @@ double dtype_ulp(enum dtype dtype, double x) {
     return power_of_2(exponent(x, f->emin) - f->fraction);
 }
 
-double dtype_round(enum dtype dtype, double x) {
-    if (dtype == F32) return isnan(x) ? x : (double)(float)x;  // as it is: see store_float()
-    if (is_whole(dtype)) return nearbyint(x);
-    if (!isfinite(x)) return x;
-    if (fabs(x) >= format_of(dtype)->limit) return copysign(INFINITY, x);
-    // Beside this number doubles are an ulp of the type apart: adding it rounds, as nearbyint()
-    // would, which is a call. It may lose the sign of a zero.
-    const double large = 0x1.8p52 * dtype_ulp(dtype, x);
+// The nearest number of the format, if x is finite.
+static double round16(const struct format16* f, double x) {
+    if (fabs(x) >= f->limit) return copysign(INFINITY, x);
+    // Beside this number, one and a half times a power of 2, doubles are an ulp of the type apart:
+    // adding it rounds, as nearbyint() would, which is a call. It may lose the sign of a zero.
+    const double large = 1.5 * power_of_2(exponent(x, f->emin) + FRACTION - f->fraction);
     return copysign(x + large - large, x);
 }
 
+double dtype_round(enum dtype dtype, double x) {
+    if (dtype == F32) return isnan(x) ? x : (double)(float)x;  // as it is: see store_float()
+    if (is_whole(dtype)) return nearbyint(x);
+    return isfinite(x) ? round16(format_of(dtype), x) : x;
+}
+
 static uint16_t encode16(const struct format16* f, double x) {
-    unsigned sign = signbit(x) ? 0x8000u : 0;
-    unsigned exponent_ones = 0x7fffu >> f->fraction << f->fraction;
+    const unsigned exponent_ones = 0x7fffu >> f->fraction << f->fraction;
+    const double rounded = isfinite(x) ? round16(f, x) : x;
+    uint64_t bits;
+    memcpy(&bits, &rounded, sizeof bits);
+    const unsigned sign = (unsigned)(bits >> 48) & 0x8000u;
     if (isnan(x)) return (uint16_t)(sign | exponent_ones | 1u << (f->fraction - 1));
-    if (isinf(x)) return (uint16_t)(sign | exponent_ones);
-    if (x == 0) return (uint16_t)sign;
-    int e = exponent(x, f->emin);
-    unsigned significand = (unsigned)(fabs(x) * power_of_2(f->fraction - e));
-    unsigned hidden = 1u << f->fraction;
-    if (significand < hidden) return (uint16_t)(sign | significand);  // subnormal
-    return (uint16_t)(sign | (unsigned)(e - f->emin + 1) << f->fraction | (significand - hidden));
+    if (isinf(rounded)) return (uint16_t)(sign | exponent_ones);
+    const int e = (int)(bits >> FRACTION & TOP) - BIAS;
+    if (e < f->emin)  // subnormal, or 0
+        return (uint16_t)(sign | (unsigned)(fabs(rounded) * power_of_2(f->fraction - f->emin)));
+    const unsigned digits =
+        (unsigned)(bits >> (FRACTION - f->fraction)) & ((1u << f->fraction) - 1);
+    return (uint16_t)(sign | (unsigned)(e - f->emin + 1) << f->fraction | digits);
 }
 
 static double decode16(const struct format16* f, uint16_t bits) {
@@ -140,7 +147,7 @@ void dtype_store(enum dtype dtype, void* to, double x) {
     } else if (dtype == U8) {
         *(uint8_t*)to = (uint8_t)nearbyint(x);
     } else {
-        uint16_t v = encode16(format_of(dtype), dtype_round(dtype, x));
+        uint16_t v = encode16(format_of(dtype), x);
         memcpy(to, &v, sizeof v);
     }
 }
