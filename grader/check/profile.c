@@ -113,7 +113,7 @@ static void print_profile(struct check* c) {
                            .environment = environment,
                            .seconds = 60,
                            .memory = (size_t)MEMORY_LIMIT_GB << 30,
-                           .reserved = (size_t)STACKS_GB << 30};
+                           .reserved = (size_t)RESERVED_GB << 30};
     struct wall_result r = wall_run(c->session->level, &job);
     bool ended = r.end == WALL_EXITED && r.code == 0;
     if (r.output) plain_text(r.output);

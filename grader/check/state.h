@@ -13,9 +13,9 @@
 #include "wall/wall.h"
 
 enum { MEMORY_LIMIT_GB = 1, MEMORY_LIMIT_GPU_GB = 32 };  // of a case: on the CPU device, a GPU
-// What the CPU device maps for stacks at most: 8 * WORKER_STACKS of cpu/device/limits.h. A thread
-// touches a few pages of its own.
-enum { STACKS_GB = 3 };
+// What the CPU device maps at most: 8 * WORKER_STACKS, of which threads touch a few pages each, and
+// HEAP_SPACE (cpu/device/limits.h).
+enum { RESERVED_GB = 6 };
 
 // What an output holds after another run of the case: as got and poison below; NULL if not tried.
 struct left {

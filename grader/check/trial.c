@@ -170,7 +170,7 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
         .environment = environment,
         .seconds = left < most ? left : most,
         .memory = (size_t)(gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB) << 30,
-        .reserved = (size_t)STACKS_GB << 30,
+        .reserved = (size_t)RESERVED_GB << 30,
         .gpu = gpu,
     };
     struct wall_result r = wall_run(s->level, &job);

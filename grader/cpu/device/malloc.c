@@ -196,7 +196,8 @@ static void drop(struct pool* pool, size_t position) {
     uintptr_t page = (uintptr_t)getpagesize();
     uintptr_t first = ((uintptr_t)a->data + page - 1) & ~(page - 1);
     uintptr_t end = ((uintptr_t)a->data + a->bytes) & ~(page - 1);
-    if (first < end) madvise((void*)first, end - first, MADV_REMOVE);
+    const int advice = pool == &cudev_heap ? MADV_DONTNEED : MADV_REMOVE;  // private, or shared
+    if (first < end) madvise((void*)first, end - first, advice);
     cudev_allocation_remove(pool, position);
 }
 

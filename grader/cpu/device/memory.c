@@ -48,8 +48,9 @@ bool cudev_memory_init(void) {
     }
     cudev_lock();
     if (state == NOT_TRIED) {
+        // private, as the stacks are: what is in use counts against data limits
         void* got = mmap(HEAP_BASE, HEAP_SPACE, PROT_NONE,
-                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
         void* got_host =
             mmap(HOST_BASE, HOST_SPACE, PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);

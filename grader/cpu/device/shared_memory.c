@@ -20,7 +20,7 @@ void cudev_shared_map(struct worker* w) {
     char* want = WINDOW_BASE + (size_t)w->number * SHARED_WINDOW;
     struct shared_memory* m = w->shared = cudev_worker_memory(MAX_CLUSTER * sizeof *m);
     m->window = mmap(want, SHARED_WINDOW, PROT_READ | PROT_WRITE,
-                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (m->window == MAP_FAILED) {
         perror("CPU device: cannot map shared memory");
         exit(EXIT_FAILURE);
