@@ -4,7 +4,6 @@
 // device and its watchers know of a row they know of its place in the packed array.
 #include "cpu/device/far.h"
 #include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 #include "cpu/include/cudev.h"
 
@@ -37,20 +36,7 @@ static size_t extent(const struct far_array* a) {
     return (units_of(a->count) - 1) * a->unit;
 }
 
-// Only shared memory can be mapped a second time, and the device's is private: these pages become
-// others, with what they hold.
-static bool share(char* near, size_t bytes) {
-    char* other = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (other == MAP_FAILED) return false;
-    cudev_hold_open(true);
-    memcpy(other, near, bytes);
-    const bool moved = mremap(other, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, near) == near;
-    cudev_hold_open(false);
-    return moved;
-}
-
-void* cudev_spread(void* p, const size_t count[3], size_t row_bytes, size_t pitch, size_t unit) {
+void* cudev_far_map(void* p, const size_t count[3], size_t row_bytes, size_t pitch, size_t unit) {
     struct far_array* a = &arrays[array_count];
     if (array_count == FAR_ARRAYS) return NULL;
     *a = (struct far_array){.near = p,
@@ -59,7 +45,6 @@ void* cudev_spread(void* p, const size_t count[3], size_t row_bytes, size_t pitc
                             .count = {count[0], count[1], count[2]},
                             .unit = unit};
     if (rows_of(a) == 0 || extent(a) > FAR_SPACE - far_top) return NULL;
-    if (!share(a->near, rows_of(a) * pitch)) return NULL;
     a->far = FAR_BASE + far_top + unit;
     for (size_t row = 0; row < rows_of(a); row++) {
         size_t index[3];

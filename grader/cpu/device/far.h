@@ -22,6 +22,9 @@ static inline bool cudev_is_far(const volatile void* p) {
     return (size_t)((const volatile char*)p - FAR_BASE) < FAR_SPACE;
 }
 
+// cudev_spread(), of shared memory.
+void* cudev_far_map(void* p, const size_t count[3], size_t row_bytes, size_t pitch, size_t unit);
+
 // Where `bytes` bytes at the far address p lie.
 struct far_place cudev_far_at(const volatile void* p, size_t bytes);
 

@@ -248,6 +248,24 @@ cudaError_t cudaDeviceReset(void) {
     return cudaSuccess;
 }
 
+// Only shared memory can be mapped a second time, and the device's is private: these pages become
+// others, with what they hold.
+static bool share(char* near, size_t bytes) {
+    char* other = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (other == MAP_FAILED) return false;
+    cudev_hold_open(true);
+    memcpy(other, near, bytes);
+    const bool moved = mremap(other, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, near) == near;
+    cudev_hold_open(false);
+    return moved;
+}
+
+void* cudev_spread(void* p, const size_t count[3], size_t row_bytes, size_t pitch, size_t unit) {
+    if (!share(p, count[0] * count[1] * count[2] * pitch)) return NULL;
+    return cudev_far_map(p, count, row_bytes, pitch, unit);
+}
+
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
     if (!cudev_memory_init()) return cudev_error(cudaErrorInitializationError);
     if (free_bytes) *free_bytes = cudev_heap.limit - cudev_heap.used;
