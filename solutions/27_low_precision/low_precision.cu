@@ -124,9 +124,9 @@ extern "C" int low_precision_quantise(e4m3* to_gpu, float* scales_gpu, const bf1
 template <int head_dim, int keys>
 struct flash_tiles : block_sizes<head_dim, ROWS * CONSUMERS, keys> {
     enum {
-        STAGES = keys == 192 ? 3 : 4,   // of K and of V
-        STAGE = keys * head_dim / 16,   // from stage to stage of K or V, for descriptors
-        STEPS_OF_TURN = keys / 32 - 2,  // of P V: when they are done the turn goes on
+        STAGES = keys == 192 ? 3 : 4,  // of K and of V
+        STAGE = keys * head_dim / 16,  // from stage to stage of K or V, for descriptors
+        STEPS_OF_TURN = keys / 32 - (head_dim == 64 ? 3 : 2),  // of P V: then the turn goes on
         THREADS = WARPGROUP * (CONSUMERS + 1),
         PRODUCER_REGISTERS = 24,
         CONSUMER_REGISTERS = 240,
