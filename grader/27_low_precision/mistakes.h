@@ -475,6 +475,8 @@ static enum cause explain_walk(const struct suspect* s) {
         for (int flaw = 0; flaw < WALK_FLAWS; flaw++) {
             const struct walk_of of = {l, (enum walk_flaw)flaw, keys_of_block[n]};
             if (flaw == L_KEPT && is_l_right) continue;
+            // of one block nothing is left, and zeros are near to whatever is small
+            if (flaw == LAST_PV_LOST && l->p.N_k <= of.keys) continue;
             if (forward_is_made_of_tiles(s, WALK_ROWS, rows_of_walk, &of))
                 return causes_of_walk[flaw];
         }
