@@ -155,21 +155,25 @@ static bool is_product_too_large(const struct batch* b) {
 }
 
 // Rows that are lost: where exp leaves its range. An infinite exp times 1 / l is NaN: where all is
-// 0, it was l that was 0.
+// 0, it was l that was 0. That is 0 in all of them, or NaN if nothing guards against it, as in a row
+// of nothing but -infinity.
 static enum cause from_lost(const struct batch* b) {
-    bool large = false, low = true, right = false;
+    bool large = false, low = true, right = false, nan = false, zero = false;
     for (int64_t row = 0; row < b->rows; row++) {
         double m = row_max(batch_row(b, row), b->cols);
         if (row_right(b, row)) {
             right |= m > -INFINITY;
+            zero |= m == -INFINITY;
         } else if (!row_lost(b, row)) {
             return CAUSE_NONE;
         } else {
+            *(has_nan(b, row) ? &nan : &zero) = true;
             large |= m > 80.0 && has_nan(b, row);
             low &= m < -80.0;
         }
     }
-    return large ? CAUSE_overflow : low && right ? CAUSE_max_init : CAUSE_NONE;
+    if (large) return CAUSE_overflow;
+    return low && right && !(nan && zero) ? CAUSE_max_init : CAUSE_NONE;
 }
 
 static bool near(double a, double b, double share) {

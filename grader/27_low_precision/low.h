@@ -133,6 +133,7 @@ struct low {
     struct problem p;  // first: check_description() is both. Q, K, V: numbers times scales
     enum which_call call;
     bool per_block, rotated;
+    bool has_levels;  // each key has a score of its own: levels.h
     double spread;  // blocks of rows are up to 2^spread times larger or smaller than others
     struct tensor *bytes[3], *scales[3];  // of Q, K, V
     struct tensor* tickets;
@@ -404,8 +405,8 @@ static double size_of_scores(const struct problem* p) {
 // Sets want, and returns the budgets: three times the largest error of the standard and twice its
 // mean, as budget_from() has it in 16 bits, and half of its mean to one side; and what the tensor
 // cores of a GPU cut off. The standard knows the largest weight of a row before it rounds one, and
-// that weight is exact. A kernel that goes by a maximum from before rounds it, too; where blocks of
-// V are of other sizes, it may be most of the row.
+// that weight is exact. A kernel that goes by a maximum from before rounds it, too, and it may be
+// most of a row. (Where keys have levels, it is known what a kernel makes of the largest.)
 static struct forward_budgets low_want(struct low* l) {
     struct problem* p = &l->p;
     struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
@@ -425,7 +426,7 @@ static struct forward_budgets low_want(struct low* l) {
             largest = fmax(largest, fabs(O->want[e]));
         }
         worst = fmax(worst, of_row);
-        if (l->spread > 0) rounded = fmax(rounded, of_row + OF_ROUNDED * exact);
+        if (!l->has_levels) rounded = fmax(rounded, of_row + OF_ROUNDED * exact);
     }
     for (int64_t e = 0; e < LSE->count; e++) standard[O->count + e] = (double)(float)LSE->want[e];
     struct forward_budgets budgets = {.LSE = budget_from(LSE, standard + O->count)};
