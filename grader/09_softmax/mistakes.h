@@ -155,8 +155,8 @@ static bool is_product_too_large(const struct batch* b) {
 }
 
 // Rows that are lost: where exp leaves its range. An infinite exp times 1 / l is NaN: where all is
-// 0, it was l that was 0. That is 0 in all of them, or NaN if nothing guards against it, as in a row
-// of nothing but -infinity.
+// 0, it was l that was 0. Then all such rows are 0, or NaN where nothing guards against it, and so
+// is a row of nothing but -infinity.
 static enum cause from_lost(const struct batch* b) {
     bool large = false, low = true, right = false, nan = false, zero = false;
     for (int64_t row = 0; row < b->rows; row++) {

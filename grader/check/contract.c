@@ -205,12 +205,11 @@ static void judge_status(struct check* c, int round, const char* output) {
                    c->answer.refused_text, status_name(status, returned));
     // Either the error itself was left, or the launcher remembers as done what was refused.
     if (round > 0 && expected != c->expected && !trial_fails_alone(c, round, NULL, NULL))
-        check_fail(c, c->answer.error_left[round - 1] ? CAUSE_error_left : CAUSE_stale_state,
-                   "%safter a call %s the launcher returned %s for a good one\n",
-                   c->answer.refused_text,
-                   fails_a_query(c) ? "in which the runtime refused an answer"
-                                    : "whose launch failed",
-                   status_name(status, returned));
+        check_fail(
+            c, c->answer.error_left[round - 1] ? CAUSE_error_left : CAUSE_stale_state,
+            "%safter a call %s the launcher returned %s for a good one\n", c->answer.refused_text,
+            fails_a_query(c) ? "in which the runtime refused an answer" : "whose launch failed",
+            status_name(status, returned));
     // A good call that fails by itself, too.
     if (expected != c->expected) c->expected = expected, c->otherwise = CAUSE_wrong_status;
     if (round > 0 && c->varied && c->expected == 0 && !trial_fails_alone(c, round, NULL, NULL))

@@ -233,8 +233,9 @@ bool trial_dies_unwatched(struct check* c) {
     if (!c->watch || c->far || c->posed || c->session->gpu) return false;
     struct wall_result r = run_packed(c, &left, REAL, false);
     free(r.output);
-    const bool dies = r.end == WALL_SIGNALED ||
-                      (trial_seal(c, &left) && strcmp(arena_answer(&left).kind, "bad_address") == 0);
+    const bool dies =
+        r.end == WALL_SIGNALED ||
+        (trial_seal(c, &left) && strcmp(arena_answer(&left).kind, "bad_address") == 0);
     arena_free(&left);
     return dies;
 }
