@@ -134,7 +134,7 @@ struct low {
     enum which_call call;
     bool per_block, rotated;
     bool has_levels;  // each key has a score of its own: levels.h
-    double spread;  // blocks of rows are up to 2^spread times larger or smaller than others
+    double spread;    // blocks of rows are up to 2^spread times larger or smaller than others
     struct tensor *bytes[3], *scales[3];  // of Q, K, V
     struct tensor* tickets;
     struct tensor* X[3];  // with CALL_BOTH: what is quantised
