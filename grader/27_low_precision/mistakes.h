@@ -516,9 +516,11 @@ static bool are_weights_rounded_alike(const struct suspect* s) {
     return factor > 1 + least && factor < 1 + most && off < rounding * rounding * square;
 }
 
-// Rows of zeros behind the last key count. Such a factor of O may be about that of a scale.
+// Rows of zeros behind the last key count, in l as well. Such a factor of O may be about that of a
+// scale.
 static bool are_zeros_counted(const struct suspect* s) {
     const struct low* l = s->problem;
+    if (is_O(s) && is_LSE_right(&l->p)) return false;
     struct forward_mistake w = forward_right(&l->p);
     w.flaw = TAIL_COUNTS;
     for (size_t n = 0; n < sizeof keys_of_block / sizeof *keys_of_block; n++) {
