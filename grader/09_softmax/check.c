@@ -166,14 +166,17 @@ static void any_width(struct check* c) {
     batch_launches(c, &contract, 1008, 1040);
 }
 
-// The first row is of equal scores that times log2(e) are no floats; the last one but one has an
-// outlier, so far behind that no registers hold it; the last one is nothing but -inf.
+// The first row is of equal scores that times log2(e) are no floats, the second of some that are;
+// the last one but one has an outlier, so far behind that no registers hold it; the last one is
+// nothing but -inf.
 static void run_hard(struct check* c, struct batch b, const char* name) {
     batch_begin(&b, name);
     batch_fill_rising(&b);
     const int64_t last = b.rows - 1;
-    const double x = -FLT_MAX * check_uniform(c, 0.75, 1.0);
-    batch_fill_row(&b, 0, x, x);
+    const double no_float = -FLT_MAX * check_uniform(c, 0.75, 1.0);
+    const double a_float = -FLT_MAX * check_uniform(c, 0.5, 0.65);
+    batch_fill_row(&b, 0, no_float, no_float);
+    batch_fill_row(&b, 1, a_float, a_float);
     batch_row(&b, last - 1)[check_pick(c, MOST, b.cols - 1)] = check_uniform(c, 120.0, 200.0);
     for (int64_t j = 0; j < b.cols; j++) batch_row(&b, last)[j] = -INFINITY;
     run(c, &b);
@@ -196,9 +199,9 @@ static void wider_than_registers(struct check* c) {
     batch_fits(c, &contract, 227 * 256);
     // More than the registers and the shared memory of any multiprocessor, 483 KB on an H200.
     const int64_t too_wide = 2 * check_pick(c, 64000, 68000) + 1;
-    run_hard(c, batch_of(c, &contract, 4, too_wide), "too wide to be kept");
+    run_hard(c, batch_of(c, &contract, 5, too_wide), "too wide to be kept");
     const int64_t kept = MOST + check_pick(c, 4000, 8000);
-    run_hard(c, batch_of(c, &contract, 3, kept), "an outlier near the end, and a row of -inf");
+    run_hard(c, batch_of(c, &contract, 4, kept), "an outlier near the end, and a row of -inf");
 }
 
 static void fill(struct check* c, const struct batch* b) {

@@ -301,23 +301,31 @@ static struct pair max_short(const struct batch* b, int64_t row, int variant) {
 // How a thread folds a tile wrongly, element by element: m is kept until the tile is done, and each
 // element multiplies l with exp(m - the maximum so far); or with the alpha of the whole tile; or
 // what this tile has added stays as it is when a larger element follows; or what it adds is
-// relative to the m of before.
-enum fold { ALPHA_AGAIN, TILE_ALPHA_AGAIN, ALPHA_FIRST_ALONE, TO_OLD_M };
+// relative to the m of before; or alpha is the wrong way round, and 0 where nothing was seen yet.
+// The last two overflow as floats do.
+enum fold { ALPHA_AGAIN, TILE_ALPHA_AGAIN, ALPHA_FIRST_ALONE, TO_OLD_M, ALPHA_REVERSED };
+
+static double float_exp(double x) {
+    return dtype_round(F32, exp(x));
+}
 
 static double fold_wrongly(enum fold how, double* m, double l, const double x[], int64_t tile) {
     double run = *m, largest = *m;
     for (int64_t i = 0; i < tile; i++) largest = fmax(largest, x[i]);
     if (largest == -INFINITY) return l;
-    if (how == ALPHA_FIRST_ALONE || how == TO_OLD_M) l *= exp(*m - largest);
+    if (how == ALPHA_FIRST_ALONE) l *= exp(*m - largest);
+    if (how == TO_OLD_M) l *= float_exp(*m - largest);
+    if (how == ALPHA_REVERSED && *m > -INFINITY) l *= float_exp(largest - *m);
+    const bool to_largest = how == TILE_ALPHA_AGAIN || how == ALPHA_REVERSED;
     for (int64_t i = 0; i < tile; i++) {
         run = fmax(run, x[i]);
         if (run == -INFINITY && how != TO_OLD_M) continue;
         if (how == ALPHA_AGAIN) l *= exp(*m - run);
         if (how == TILE_ALPHA_AGAIN) l *= exp(*m - largest);
-        l += exp(x[i] - (how == TILE_ALPHA_AGAIN ? largest : how == TO_OLD_M ? *m : run));
+        l += exp(x[i] - (to_largest ? largest : how == TO_OLD_M ? *m : run));
     }
     *m = largest;
-    return l;
+    return how == TO_OLD_M || how == ALPHA_REVERSED ? dtype_round(F32, l) : l;
 }
 
 // Past the end of a row a tile has -infinity.
@@ -335,7 +343,7 @@ static struct pair folded(enum fold how, const struct batch* b, int64_t row, int
                 x_tile[i] = first + i * step < b->cols ? x[first + i * step] : -INFINITY;
             sum = fold_wrongly(how, &own, sum, x_tile, tile);
         }
-        if (own > -INFINITY) l += sum * exp(own - m);
+        if (own > -INFINITY) l += sum * (isinf(sum) ? float_exp(own - m) : exp(own - m));
     }
     return written(m, l);
 }
@@ -351,6 +359,10 @@ static struct pair rescaled_first(const struct batch* b, int64_t row, int varian
 
 static struct pair old_m_subtracted(const struct batch* b, int64_t row, int variant) {
     return folded(TO_OLD_M, b, row, variant);
+}
+
+static struct pair alpha_reversed(const struct batch* b, int64_t row, int variant) {
+    return folded(ALPHA_REVERSED, b, row, variant);
 }
 
 // m is what the threads' last tiles have, of those that are not empty; l fits it.
@@ -395,6 +407,7 @@ static const struct hypothesis mistakes[] = {
     PAIR(rescale_repeated, ALPHA_FIRST_ALONE* LAYOUTS, rescaled_each),
     PAIR(no_rescale, LAYOUTS, rescaled_first),
     PAIR(max_before, LAYOUTS, old_m_subtracted),
+    PAIR(rescale_reversed, LAYOUTS, alpha_reversed),
     PAIR(rescale_crossed, MERGED_WRONGLY, merged_wrongly),
     {0},
 };

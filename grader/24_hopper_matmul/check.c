@@ -139,7 +139,8 @@ static void outer_ragged(struct check* c) {
     static const int64_t hard[][2] = {{129, 64}, {15, 17}, {1, 1}, {40, 1}, {1, 40}, {257, 40}};
     for (int i = 0; i < 6; i++) laid_out(c, hard[i][0], hard[i][1], WHOLE_K, i % 2 * 3);
     // Just behind a tile of 192 or of 256 columns: those behind the last whole 8 belong to one tile
-    // alone, whose block may come first.
+    // alone, whose block may come first. If it comes last, a second one shows watched.
+    check_watch(c, WATCH_CHECK);
     for (int i = 0; i < 2; i++) {
         int64_t M = i ? check_pick(c, 130, 255) : 70, N = (i ? 256 : 192) + check_pick(c, 1, 7);
         struct product p = begin(c, M, N, WHOLE_K, 0);

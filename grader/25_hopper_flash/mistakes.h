@@ -175,7 +175,10 @@ static enum cause explain_lazy(const struct suspect* s) {
     const struct problem* p = s->problem;
     for (int flaw = p->mask ? AGAIN_OF_PLACE : 0; flaw < LAZY_FLAWS; flaw++) {
         const struct lazy lazy = {flaw};
-        if (forward_is_made_of_tiles(s, WARP_ROWS, rows_of_lazy, &lazy)) return causes[flaw];
+        // One weight that outgrew the shift is all of O: it was rounded, and then O.
+        struct suspect of = *s;
+        if (flaw == AGAIN_P_KEPT) of.slack.of_largest *= 2;
+        if (forward_is_made_of_tiles(&of, WARP_ROWS, rows_of_lazy, &lazy)) return causes[flaw];
     }
     return CAUSE_NONE;
 }

@@ -9,6 +9,7 @@
 static void set_levels(struct low* l, enum which a, double (*level)(int64_t n)) {
     const struct step s = step_of(l, a);
     double* X = check_allocate(l->p.check, s.B * s.N * s.H * s.d, sizeof *X);
+    l->has_levels = true;
     for (int64_t row = 0; row < s.B * s.N * s.H; row++) X[row * s.d] = level(row / s.H % s.N);
     low_set(l, a, X);
     free(X);

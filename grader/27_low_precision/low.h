@@ -133,7 +133,8 @@ struct low {
     struct problem p;  // first: check_description() is both. Q, K, V: numbers times scales
     enum which_call call;
     bool per_block, rotated;
-    double spread;  // blocks of rows are up to 2^spread times larger or smaller than others
+    bool has_levels;  // each key has a score of its own: levels.h
+    double spread;    // blocks of rows are up to 2^spread times larger or smaller than others
     struct tensor *bytes[3], *scales[3];  // of Q, K, V
     struct tensor* tickets;
     struct tensor* X[3];  // with CALL_BOTH: what is quantised
@@ -350,17 +351,18 @@ static double scale_of_V(const struct low* l, int64_t b, int64_t h, int64_t j) {
 
 // Row i as a standard implementation makes it: P times the scale of V, relative to the largest of
 // these products, is 2^8 at most and rounded to e4m3; O is rounded to bf16. *size: what the sizes
-// of all |P v| say.
+// of all |P v| say. *exact: the largest |P v| / l of the key whose product is that 2^8, an e4m3.
 static void standard_row(const struct low* l, const struct numbers* numbers, int64_t b, int64_t h,
-                         int64_t i, double* o, double* size) {
+                         int64_t i, double* o, double* size, double* exact) {
     const struct problem* p = &l->p;
     const int64_t seen = keys_seen(p, i);
     double* t = check_allocate(p->check, seen + 1, sizeof *t);
-    double m = -INFINITY, sum = 0, large = 0;
+    double m = -INFINITY, sum = 0;
+    int64_t largest = 0;
     for (int64_t x = 0; x < p->d; x++) o[x] = 0;
     for (int64_t j = 0; j < seen; j++) {
         t[j] = score(p, b, h, i, j) / M_LN2 + log2(scale_of_V(l, b, h, j));
-        m = fmax(m, t[j]);
+        if (t[j] > m) m = t[j], largest = j;
     }
     for (int64_t j = 0; j < seen; j++) {
         const double P = exp2(t[j] - m + 8), v = scale_of_V(l, b, h, j);
@@ -368,10 +370,12 @@ static void standard_row(const struct low* l, const struct numbers* numbers, int
         const double* row = row_of(p, ARRAY_V, b, h, j);
         sum += P / v;
         for (int64_t x = 0; x < p->d && rounded > 0; x++) o[x] += rounded * row[x] / v;
-        large = fmax(large, P / v * fabs(row[0]));
     }
     for (int64_t x = 0; x < p->d; x++) o[x] = seen > 0 ? dtype_round(BF16, o[x] / sum) : 0;
-    *size = 0;
+    *size = *exact = 0;
+    for (int64_t x = 0; x < p->d && seen > 0; x++)
+        *exact = fmax(*exact, exp2(8) / scale_of_V(l, b, h, largest) / sum *
+                                  fabs(row_of(p, ARRAY_V, b, h, largest)[x]));
     for (int64_t j = 0; j < seen; j++) {
         const double* row = row_of(p, ARRAY_V, b, h, j);
         *size += exp2(t[j] - m + 8) / scale_of_V(l, b, h, j) / sum * fabs(row[j % p->d]);
@@ -395,26 +399,34 @@ static double size_of_scores(const struct problem* p) {
 // What wgmma may cut off in each of its steps of 32: 14 bits of its largest sum are left.
 #define CUT_OFF 0x1p-13
 
+// The most by which e4m3 rounds, as a share: half of a step above the middle between two numbers.
+#define OF_ROUNDED (1.0 / 17)
+
 // Sets want, and returns the budgets: three times the largest error of the standard and twice its
 // mean, as budget_from() has it in 16 bits, and half of its mean to one side; and what the tensor
-// cores of a GPU cut off.
+// cores of a GPU cut off. The standard knows the largest weight of a row before it rounds one, and
+// that weight is exact. A kernel that goes by a maximum from before rounds it, too, and it may be
+// most of a row. (Where keys have levels, it is known what a kernel makes of the largest.)
 static struct forward_budgets low_want(struct low* l) {
     struct problem* p = &l->p;
     struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
     double* standard = check_allocate(p->check, O->count + LSE->count + 1, sizeof *standard);
     const struct numbers numbers = numbers_of(&E4M3);
-    double most = 0, all = 0, worst = 0, mean = 0, largest = 0, size;
+    double most = 0, all = 0, worst = 0, mean = 0, largest = 0, rounded = 0, size, exact;
     guard_gaps(p, ARRAY_O);
     forward_reference(p, false, O->want, LSE->want);
     FOR_EACH_QUERY(p, b, h, i) {
         const int64_t at = place_in(p, ARRAY_O, b, h, i);
-        standard_row(l, &numbers, b, h, i, standard + at, &size);
+        standard_row(l, &numbers, b, h, i, standard + at, &size, &exact);
         most = fmax(most, size), all += size;
+        double of_row = 0;
         for (int64_t e = at; e < at + p->d; e++) {
-            worst = fmax(worst, fabs(standard[e] - O->want[e]));
+            of_row = fmax(of_row, fabs(standard[e] - O->want[e]));
             mean += fabs(standard[e] - O->want[e]);
             largest = fmax(largest, fabs(O->want[e]));
         }
+        worst = fmax(worst, of_row);
+        if (!l->has_levels) rounded = fmax(rounded, of_row + OF_ROUNDED * exact);
     }
     for (int64_t e = 0; e < LSE->count; e++) standard[O->count + e] = (double)(float)LSE->want[e];
     struct forward_budgets budgets = {.LSE = budget_from(LSE, standard + O->count)};
@@ -423,7 +435,7 @@ static struct forward_budgets low_want(struct low* l) {
     const double of_S = (double)(p->d / 32) * CUT_OFF * size_of_scores(p);
     const double cut = (double)CEIL_DIV(p->N_k, 32) * CUT_OFF + 2 * of_S;
     mean /= rows * (double)p->d, all /= rows;
-    budgets.O.max = 3 * worst + ulp + cut * most;
+    budgets.O.max = fmax(3 * worst, rounded) + ulp + cut * most;
     budgets.O.mean = 2 * mean + ulp / 32 + cut / 4 * all;
     budgets.O.bias = (0.5 + 4 / sqrt(rows)) * mean + ulp / 64 + cut / 4 * all;
     budgets.LSE.max += of_S + 0x1p-20;

@@ -475,6 +475,8 @@ static enum cause explain_walk(const struct suspect* s) {
         for (int flaw = 0; flaw < WALK_FLAWS; flaw++) {
             const struct walk_of of = {l, (enum walk_flaw)flaw, keys_of_block[n]};
             if (flaw == L_KEPT && is_l_right) continue;
+            // of one block nothing is left, and zeros are near to whatever is small
+            if (flaw == LAST_PV_LOST && l->p.N_k <= of.keys) continue;
             if (forward_is_made_of_tiles(s, WALK_ROWS, rows_of_walk, &of))
                 return causes_of_walk[flaw];
         }
@@ -514,9 +516,11 @@ static bool are_weights_rounded_alike(const struct suspect* s) {
     return factor > 1 + least && factor < 1 + most && off < rounding * rounding * square;
 }
 
-// Rows of zeros behind the last key count. Such a factor of O may be about that of a scale.
+// Rows of zeros behind the last key count, in l as well. Such a factor of O may be about that of a
+// scale.
 static bool are_zeros_counted(const struct suspect* s) {
     const struct low* l = s->problem;
+    if (is_O(s) && is_LSE_right(&l->p)) return false;
     struct forward_mistake w = forward_right(&l->p);
     w.flaw = TAIL_COUNTS;
     for (size_t n = 0; n < sizeof keys_of_block / sizeof *keys_of_block; n++) {

@@ -1,6 +1,7 @@
 // altered.c: which outputs came from the tensor cores. A kernel can let mma.sync multiply and
 // compute elsewhere; then its outputs do not change with what mma.sync makes.
 #include <math.h>
+#include <stdlib.h>
 
 #include "check/state.h"
 #include "wall/arena.h"
@@ -45,6 +46,20 @@ double check_altered(struct check* c, double a, double b) {
     return arena_altered(a, b, trial_key(c));
 }
 
+// Is in no column of t the better part off? A product of elsewhere takes part in each element of a
+// column, or in the rows of a tile, which are more than a few.
+static bool are_scattered(const struct tensor* t, const bool* off) {
+    int64_t rows, columns;
+    bool scattered = true;
+    tensor_matrix(t, &rows, &columns);
+    for (int64_t j = 0; j < columns && scattered; j++) {
+        int64_t of_column = 0;
+        for (int64_t i = 0; i < rows; i++) of_column += off[i * columns + j];
+        scattered = 2 * of_column < rows;
+    }
+    return scattered;
+}
+
 void check_follows(struct check* c, const struct tensor* t, const double* altered,
                    const double* allowed, const char* what) {
     enum { FEW = 100, NEAR = 32 };
@@ -54,11 +69,12 @@ void check_follows(struct check* c, const struct tensor* t, const double* altere
     if (!c->judged) check_error(c, "check_follows() before check_compare()");
     trial_alter(c);
     const struct left* left = &t->state->altered;
+    bool* is_off = check_allocate(c, t->count, sizeof *is_off);
     for (int64_t k = 0; k < t->count; k++) {
         const double apart = fabs(left->got[round + k] - altered[k]);
         if (!t->untouched[k]) change = fmax(change, fabs(altered[k] - t->want[k]));
         if (t->untouched[k] || (!left->poison[round + k] && apart <= allowed[k])) continue;
-        off++;
+        off++, is_off[k] = true;
         most = left->poison[round + k] || isnan(apart) ? INFINITY : fmax(most, apart);
     }
     if (c->session->log)
@@ -66,14 +82,22 @@ void check_follows(struct check* c, const struct tensor* t, const double* altere
                 "   %s, mma.sync altered: %lld elements are not made of it, off by %.3g, a change "
                 "is up to %.3g\n",
                 t->name, (long long)off, most, change);
+    const bool few = FEW * off <= t->count, scattered = few && are_scattered(t, is_off);
+    free(is_off);
     if (off == 0) return;
-    // A product of elsewhere changes nothing, and takes part in each element of a row or column.
-    if (NEAR * most <= change && FEW * off <= t->count)
+    // Nor does it change anything.
+    if (NEAR * most <= change && few)
         check_fail(
             c, CAUSE_low_precision,
             "when mma.sync makes other products, which change %s by up to %.2g, %lld elements "
             "are off by up to %.2g",
             t->name, change, (long long)off, most);
+    // Other products are larger numbers: a mistake that did not show may show there.
+    if (scattered)
+        check_fail(c, CAUSE_unknown,
+                   "when mma.sync makes other products, %lld elements of %s are not what follows "
+                   "from them, and all others are: is anything wrong with larger numbers?\n",
+                   (long long)off, t->name);
     c->record->counted = true;
     check_fail(c, CAUSE_no_tensor_cores,
                "when mma.sync makes other products, %lld elements of %s are not the sums of them: "

@@ -50,8 +50,9 @@ void check_queries_fail(struct check* c, void (*declare)(struct check* c, void* 
 
 // One case for each launch of a good call, declared as above: this launch fails. The launcher must
 // return COURSE_CUDA_ERROR; otherwise the cause is error_ignored. After the first of them the same
-// call is made again, with inputs of 0: it must return COURSE_OK, or the cause is error_left. Call
-// it in an item that has compared a good call. Then check_queries_fail().
+// call is made again, with inputs of 0: it must return COURSE_OK; else the cause is error_left, if
+// the error is still there, or stale_state. Call it in an item that has compared a good call. Then
+// check_queries_fail().
 void check_launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
                          void* problem);
 

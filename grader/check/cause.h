@@ -75,7 +75,7 @@
     CAUSE(clamped,                                                                                 \
           "a result beyond the range of fp16 is infinite once it is rounded, not the largest "     \
           "finite number")                                                                         \
-    CAUSE(subnormal, "subnormal numbers are taken for 0: of fp16, those below 2^-14")              \
+    CAUSE(subnormal, "subnormal numbers are taken for 0: those below 2^-126, of fp16 below 2^-14") \
     CAUSE(whole_numbers, "numbers become whole on their way: an int stands where a float belongs") \
     CAUSE(constant_ratio, "every element is wrong by the same factor")                             \
     CAUSE(not_moved, "an element is computed with on its way: -0 + 0 is 0")                        \

@@ -203,11 +203,13 @@ static void judge_status(struct check* c, int round, const char* output) {
                    "%sthe launcher returned %s in call 2, whose device is another one than that of "
                    "call 1\n",
                    c->answer.refused_text, status_name(status, returned));
-    if (expected != c->expected && !trial_fails_alone(c, round, NULL, NULL))
-        check_fail(c, CAUSE_error_left, "after a call %s the launcher returned %s for a good one\n",
-                   fails_a_query(c) ? "in which the runtime refused an answer"
-                                    : "whose launch failed",
-                   status_name(status, returned));
+    // Either the error itself was left, or the launcher remembers as done what was refused.
+    if (round > 0 && expected != c->expected && !trial_fails_alone(c, round, NULL, NULL))
+        check_fail(
+            c, c->answer.error_left[round - 1] ? CAUSE_error_left : CAUSE_stale_state,
+            "%safter a call %s the launcher returned %s for a good one\n", c->answer.refused_text,
+            fails_a_query(c) ? "in which the runtime refused an answer" : "whose launch failed",
+            status_name(status, returned));
     // A good call that fails by itself, too.
     if (expected != c->expected) c->expected = expected, c->otherwise = CAUSE_wrong_status;
     if (round > 0 && c->varied && c->expected == 0 && !trial_fails_alone(c, round, NULL, NULL))
@@ -252,9 +254,13 @@ static void judge_guards(struct check* c, int i, int r) {
     fail_guards(c, text);
 }
 
+// A store outside of another array may have ended here: then its line says more.
 static _Noreturn void fail_input(struct check* c, const struct tensor* t, int64_t k, double was,
                                  const unsigned char* bytes) {
     char index[80];
+    struct finding found;
+    trial_find(c, &found);
+    if (found.stored) check_fail(c, CAUSE_out_of_bounds, "%s", found.text);
     tensor_index(t, k, index, sizeof index);
     check_fail(c, CAUSE_input_changed, "%s%s was %g and is %g after the launcher", t->name, index,
                was, dtype_load(t->dtype, bytes));

@@ -262,6 +262,16 @@ static bool is_without_value(bool warned, const struct comparison* found, struct
     return words != NULL;
 }
 
+// The instrumented build may go on, with any number, where the plain one ends.
+static bool is_without_return(struct check* c, struct finding* finding) {
+    const char* place = c->session->no_return;
+    if (!place || !place[0] || !trial_dies_unwatched(c)) return false;
+    finding->cause = CAUSE_no_return;
+    snprintf(finding->text, sizeof finding->text, "%s: this function ends here without a value\n",
+             place);
+    return true;
+}
+
 // Several threads write to one element. An index of few bits leads back to the start, where two
 // blocks meet: then all that is wrong was never written.
 static bool is_of_few_bits(struct check* c, const struct tensor* t, struct budget budget,
@@ -282,6 +292,7 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
                                const struct comparison* found, bool nothing,
                                struct finding* finding) {
     enum cause cause = CAUSE_NONE;
+    if (is_without_return(c, finding)) return CAUSE_no_return;
     if (!nothing && diagnose_added(c, t)) return CAUSE_accumulates;
     trial_find(c, finding);
     // what a note is about is NaN on the CPU device

@@ -186,6 +186,8 @@ struct finding {
 // Takes the finding from the run of this case. If that run was not watched, runs the case once more
 // (trial.c).
 void trial_find(struct check* c, struct finding* found);
+// Runs a watched case in the plain program: does that crash, or use an address outside of all?
+bool trial_dies_unwatched(struct check* c);
 
 // Seals what a run has left, in several tries. False if a process still has it open, or has
 // forbidden to seal it (trial.c).

@@ -228,6 +228,18 @@ void trial_find(struct check* c, struct finding* found) {
     arena_free(&left);
 }
 
+bool trial_dies_unwatched(struct check* c) {
+    struct arena left;
+    if (!c->watch || c->far || c->posed || c->session->gpu) return false;
+    struct wall_result r = run_packed(c, &left, REAL, false);
+    free(r.output);
+    const bool dies =
+        r.end == WALL_SIGNALED ||
+        (trial_seal(c, &left) && strcmp(arena_answer(&left).kind, "bad_address") == 0);
+    arena_free(&left);
+    return dies;
+}
+
 uint32_t trial_key(struct check* c) {
     while (c->key == 0) c->key = (uint32_t)check_random(c);
     return c->key;
