@@ -263,8 +263,8 @@ static void mark_last(const struct problem* p, struct block_mask m, bool along_r
                     if (*value != 0 && is_end(m, b, h, I, J, along_row, 1)) *value = MASK_SHORTENED;
 }
 
-// Of the active blocks of each row, or column, half as many tiles are left as there should be: of an
-// odd number the last block has its first half alone.
+// Of the active blocks of each row, or column, half as many tiles are left as there should be: of
+// an odd number the last block has its first half alone.
 static void halve(const struct problem* p, struct block_mask m, bool along_row, double* value) {
     const double* head = m.value;
     for (int64_t n = 0; n < p->B * m.H; n++, head += m.T_q * m.T_k)

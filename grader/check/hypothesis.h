@@ -43,7 +43,7 @@ struct slack {
     // if sum |got - guess| is below this share of sum |got - want|.
     double unexplained;
     // For mistakes that show in few elements by little more than the budget: the guess is evidence,
-    // too, if of those where it is off by more than half of it all together are four times nearer to
+    // too, if those where it is off by more than half of it are, summed up, four times nearer to
     // the guess than to what is wanted.
     bool of_few;
     // A NaN of the guess has to be there, but it is no evidence: many mistakes give one.
