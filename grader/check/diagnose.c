@@ -73,13 +73,16 @@ static bool are_zeros(const struct picture* p, int64_t rows) {
     return true;
 }
 
-// In each batch all rows are wrong from the same one on, and the others right.
+// In each batch all rows are wrong from the same one on, and the others right. Nobody has to reach
+// those of zeros beside other numbers: they may lack for that.
 static bool is_tail_of_each(const struct picture* p, int64_t batch) {
     int64_t first = 0;
+    bool zeros = true;  // of what is wrong
     while (first < batch && row_all(p, first, false)) first++;
     for (int64_t row = 0; row < p->rows; row++)
         if (!row_all(p, row, row % batch >= first)) return false;
-    return first > 0 && is_tail(first, batch);
+    for (int64_t i = 0; i < p->t->count; i++) zeros &= !p->wrong[i] || p->t->want[i] == 0;
+    return first > 0 && is_tail(first, batch) && (!zeros || are_zeros(p, p->rows));
 }
 
 static enum cause tail(const struct picture* p) {
