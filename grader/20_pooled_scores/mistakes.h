@@ -289,7 +289,8 @@ static enum cause explain_pooling(struct check* c, const struct tensor* t, struc
     for (int64_t e = 0; e < t->count; e++)
         if (!check_was_written(t, e)) return CAUSE_NONE;  // others are missing for other reasons
     if (is_divided_by_less(&s)) return CAUSE_pool_hidden;
-    if (pool > 64) return are_parts_lost(&s, false) ? CAUSE_merge_lost : CAUSE_NONE;
+    if (pool > 64)
+        return are_parts_lost(&s, false) && !is_rounded(t) ? CAUSE_merge_lost : CAUSE_NONE;
     if (are_parts_lost(&s, true)) return CAUSE_inner_tail;
     return pool % 8 == 4 && !is_rounded(t) ? CAUSE_pool_rows : CAUSE_NONE;
 }

@@ -53,7 +53,7 @@ bool backward_guess(const struct suspect* s, const struct backward* w, double* g
     for (int a = 0; a < GRADIENTS; a++)
         if (s->tensor == p->array[ARRAY_dQ + a].tensor) gradient[a] = guess;
     backward(p, w, backward_count_nonfinite(s->tensor) > 0, gradient);
-    return true;
+    return backward_has_rows_of_size(s, w, guess);
 }
 
 int64_t backward_count_nonfinite(const struct tensor* t) {
@@ -294,9 +294,20 @@ static bool in_other_places(const struct suspect* s, const struct hypothesis* h,
 // All inputs, all gradients, or one array have other strides.
 static enum cause explain_places(const struct suspect* s) {
     enum { INPUTS_HERE = (1 << ARRAY_dQ) - 1, GRADIENTS_HERE = (1 << ARRAY_LSE) - 1 - INPUTS_HERE };
-    static const unsigned sets[] = {INPUTS_HERE,   GRADIENTS_HERE, 1 << ARRAY_Q,   1 << ARRAY_K,
-                                    1 << ARRAY_V,  1 << ARRAY_O,   1 << ARRAY_dO,  1 << ARRAY_dQ,
-                                    1 << ARRAY_dK, 1 << ARRAY_dV,  1 << ARRAY_LSE, 0};
+    enum { OF_KEYS = 1 << ARRAY_K | 1 << ARRAY_V };
+    static const unsigned sets[] = {INPUTS_HERE,
+                                    GRADIENTS_HERE,
+                                    1 << ARRAY_Q,
+                                    1 << ARRAY_K,
+                                    1 << ARRAY_V,
+                                    1 << ARRAY_O,
+                                    1 << ARRAY_dO,
+                                    1 << ARRAY_dQ,
+                                    1 << ARRAY_dK,
+                                    1 << ARRAY_dV,
+                                    1 << ARRAY_LSE,
+                                    OF_KEYS,
+                                    0};
     enum cause cause = CAUSE_NONE;
     for (struct places at = {.problem = s->problem, .sets = sets}; !cause && next_places(&at);) {
         const struct hypothesis list[] = {{at.cause, in_other_places, 2, &at}, {0}};
@@ -372,7 +383,15 @@ static bool are_sums_nonfinite(const struct suspect* s) {
     return of_seen;
 }
 
-// The first cause that a NaN can have. dQ is compared last: P and dS are right if only dQ is NaN.
+// True if some number of dK is NaN: dS was no number.
+static bool is_dK_without_numbers(const struct problem* p) {
+    const struct tensor* dK = p->array[ARRAY_dK].tensor;
+    for (int64_t e = 0; e < dK->count; e++)
+        if (!dK->untouched[e] && check_was_written(dK, e) && isnan(dK->got[e])) return true;
+    return false;
+}
+
+// The first cause that a NaN can have. P and dS are right if only dQ is NaN.
 static enum cause explain_sums(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor *t = s->tensor, *LSE = p->array[ARRAY_LSE].tensor;
@@ -384,7 +403,8 @@ static enum cause explain_sums(const struct suspect* s) {
     if (p->N_k > 0 && highest < -88)
         return CAUSE_nan_leak;  // exp(0 - LSE) of a key that does not exist
     const bool uncleared = are_whole_heads_nonfinite(p) || are_sums_nonfinite(s);
-    return uncleared && !p->nan_gaps ? CAUSE_workspace_uncleared : CAUSE_NONE;
+    if (!uncleared || p->nan_gaps || is_dK_without_numbers(p)) return CAUSE_NONE;
+    return CAUSE_workspace_uncleared;
 }
 
 // True if all elements are right but for those that are no numbers.
@@ -516,72 +536,4 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     if (!cause) cause = explain_nonfinite(&s);
     if (!cause && (is_rounding(&s) || is_off_by_a_factor(&s))) return CAUSE_low_precision;
     return cause;
-}
-
-// True if LSE is right but in the rows that see no key, and nobody has written any of these.
-static bool is_unseen_LSE_unwritten(const struct problem* p, const struct tensor* t,
-                                    struct budget budget) {
-    bool any = false;
-    if (t != p->array[ARRAY_LSE].tensor || p->mask) return false;
-    FOR_EACH_QUERY(p, b, h, i) {
-        int64_t e = place_in(p, ARRAY_LSE, b, h, i);
-        bool right = check_was_written(t, e) && fabs(t->got[e] - t->want[e]) <= budget.max;
-        if (keys_seen(p, i) > 0 ? !right : check_was_written(t, e)) return false;
-        any |= keys_seen(p, i) == 0;
-    }
-    return any;
-}
-
-// True if all that is wrong was never written.
-static bool is_only_unwritten(const struct tensor* t, struct budget budget) {
-    bool any = false;
-    for (int64_t e = 0; e < t->count; e++) {
-        if (t->untouched[e]) continue;
-        if (!check_was_written(t, e))
-            any = true;
-        else if (t->got[e] != t->want[e] && !(fabs(t->got[e] - t->want[e]) <= budget.max))
-            return false;
-    }
-    return any;
-}
-
-// A mask's last block of keys is short, and tiles of it that do not exist are walked over, before
-// any other: (-inf) - (-inf) makes NaN of every row that has the block, and of no other.
-static bool are_missing_tiles_walked(const struct problem* p, const struct tensor* t,
-                                     struct budget budget) {
-    enum { SMALLEST_TILE = 32 };
-    const struct block_mask blocks = blocks_of(p);
-    const enum which a = t == p->array[ARRAY_O].tensor ? ARRAY_O : ARRAY_LSE;
-    const int64_t rest = p->N_k % MASK_BLOCK;
-    bool any = false;
-    if (!p->mask || rest == 0 || rest > MASK_BLOCK - SMALLEST_TILE) return false;
-    FOR_EACH_QUERY(p, b, h, i) {
-        const int64_t first = place_in(p, a, b, h, i);
-        const bool walked = is_active(blocks, b, h, i, p->N_k - 1);
-        for (int64_t e = first; e < first + width_of(p, a); e++) {
-            const bool right =
-                t->got[e] == t->want[e] || fabs(t->got[e] - t->want[e]) <= budget.max;
-            if (walked ? !isnan(t->got[e]) || !check_was_written(t, e) : !right) return false;
-        }
-        any |= walked;
-    }
-    return any;
-}
-
-enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
-                                       struct budget budget) {
-    const struct problem* p = problem_of_case(c);
-    const bool on_tensor_cores = p->contract->rounded_weights;
-    // Rows that see nothing have no numbers that tell one mistake from another.
-    if (p->mask && is_only_unwritten(t, budget)) return CAUSE_NONE;
-    if (p->contract->backward)
-        return on_tensor_cores ? backward_explain_products(c, t, budget)
-                               : backward_explain(c, t, budget);
-    // No tile came, where there are several; to a block whose first row sees none, maybe.
-    if (!p->mask && p->N_k > 16 && saw_nothing(p))
-        return t == p->array[ARRAY_O].tensor && keys_seen(p, 0) > 0 ? CAUSE_all_zero
-                                                                    : CAUSE_tile_skipped;
-    if (is_unseen_LSE_unwritten(p, t, budget)) return CAUSE_never_written;
-    if (are_missing_tiles_walked(p, t, budget)) return CAUSE_inner_tail;
-    return on_tensor_cores ? fragment_explain(c, t, budget) : forward_explain(c, t, budget);
 }

@@ -51,6 +51,12 @@ struct suspect backward_suspect(struct check* c, const struct tensor* t, struct 
 // out.
 bool backward_guess(const struct suspect* s, const struct backward* w, double* guess);
 
+// Beside a number of 2^90 all others are as good as any: so if the suspect is not finite, each row
+// of the guess has to be about the one that is there. Rows with numbers that are not finite, or not
+// known, are not looked at.
+bool backward_has_rows_of_size(const struct suspect* s, const struct backward* w,
+                               const double* guess);
+
 // hypothesis.make(): w.flaw is the struct backward_flaw of .like. Variants have more and fewer
 // columns, if it has any.
 bool backward_flawed(const struct suspect* s, const struct hypothesis* h, int variant,

@@ -9,7 +9,8 @@ static double weight_of(const struct problem* p, int64_t b, int64_t h, int64_t i
     return exp(score(p, b, h, i, j) - LSE);
 }
 
-static const double SMALL = 0x1p-12;
+// What a kernel may take for small: each 2^-4 of the one before.
+static const double SMALL = 0x1p-12, SMALLEST = 0x1p-24, LESS = 0x1p-4;
 
 static bool sees(const struct problem* p, int64_t b, int64_t h, int64_t i, int64_t j) {
     return j < keys_seen(p, i) && pair_times(p, blocks_of(p), b, h, i, j) > 0;
@@ -38,10 +39,10 @@ static bool is_right_or_lost(const struct suspect* s, int64_t b, int64_t h, int6
     return weight < SMALL && largest < wanted / 8;
 }
 
-// May dQ of this query be what it is without small weights? Adds to *off how far it is from what is
-// wanted, and to *left how far from that.
-static bool is_without(const struct suspect* s, int64_t b, int64_t h, int64_t i, double* off,
-                       double* left) {
+// May dQ of this query be what it is without weights below `small`? Adds to *off how far it is from
+// what is wanted, and to *left how far from that.
+static bool is_without(const struct suspect* s, double small, int64_t b, int64_t h, int64_t i,
+                       double* off, double* left) {
     const struct problem* p = s->problem;
     const double *dO = row_of(p, ARRAY_dO, b, h, i), *got = s->tensor->got, *want = s->tensor->want;
     const double delta = dot(p, dO, row_of(p, ARRAY_O, b, h, i));
@@ -49,7 +50,7 @@ static bool is_without(const struct suspect* s, int64_t b, int64_t h, int64_t i,
     double without[MAX_HEAD] = {0};
     for (int64_t j = 0; j < p->N_k; j++) {
         const double weight = sees(p, b, h, i, j) ? weight_of(p, b, h, i, j) : 0;
-        if (!(weight >= SMALL)) continue;
+        if (!(weight >= small)) continue;
         const double dS = weight * (dot(p, dO, row_of(p, ARRAY_V, b, h, j)) - delta);
         for (int64_t x = 0; x < p->d; x++)
             without[x] += p->scale * dS * row_of(p, ARRAY_K, b, h, j)[x];
@@ -64,14 +65,20 @@ static bool is_without(const struct suspect* s, int64_t b, int64_t h, int64_t i,
     return true;
 }
 
+static bool is_dQ_without(const struct suspect* s, double small) {
+    double off = 0, left = 0;
+    FOR_EACH_QUERY((const struct problem*)s->problem, b, h, i)
+    if (!is_without(s, small, b, h, i, &off, &left)) return false;
+    return left < off / 8;
+}
+
 bool are_small_weights_lost(const struct suspect* s) {
     const struct problem* p = s->problem;
     bool lost = false;
     if (s->tensor == p->array[ARRAY_dQ].tensor) {
-        double off = 0, left = 0;
-        FOR_EACH_QUERY(p, b, h, i)
-        if (!is_without(s, b, h, i, &off, &left)) return false;
-        return left < off / 8;
+        for (double small = SMALL; small >= SMALLEST && !lost; small *= LESS)
+            lost = is_dQ_without(s, small);
+        return lost;
     }
     if (s->tensor != p->array[ARRAY_dK].tensor || p->group > 1) return false;
     for (int64_t b = 0; b < p->B; b++)
@@ -134,5 +141,32 @@ bool is_off_by_a_factor(const struct suspect* s) {
     for (int64_t e = 0; e < t->count; e++)
         if (!t->untouched[e] && !(fabs(t->got[e] - factor * t->want[e]) <= s->budget.max))
             return false;
+    return true;
+}
+
+// Does this row have a number that is farther from its guess than an eighth of the largest one?
+static bool is_row_of_other_size(const struct suspect* s, const double* guess, int64_t first,
+                                 int64_t d) {
+    double largest = 0, off = 0;
+    for (int64_t e = first; e < first + d; e++) {
+        if (!isfinite(guess[e]) || !isfinite(s->tensor->got[e])) return false;
+        largest = fmax(largest, fabs(guess[e]));
+        off = fmax(off, fabs(guess[e] - s->tensor->got[e]));
+    }
+    return off > largest / 8 + s->budget.max;
+}
+
+bool backward_has_rows_of_size(const struct suspect* s, const struct backward* w,
+                               const double* guess) {
+    const struct problem* p = s->problem;
+    enum which a = ARRAY_dQ;
+    while (p->array[a].tensor != s->tensor) a++;
+    if (w->absolute || backward_count_nonfinite(s->tensor) == 0) return true;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h++)
+            for (int64_t n = 0; n < rows_of(p, a); n++)
+                if (!is_unknown(w->blocks, b, h, n, a != ARRAY_dQ) &&
+                    is_row_of_other_size(s, guess, place_in(p, a, b, h, n), p->d))
+                    return false;
     return true;
 }

@@ -20,12 +20,14 @@ enum mask_mistake {
     MASK_ROW_LACKS_LAST,   // the last
     MASK_COLUMN_LACKS_FIRST,
     MASK_COLUMN_LACKS_LAST,
-    MASK_SHORT_COLUMN,     // the last column of blocks, if it is short
-    MASK_SHORT_ROW,        // the last row, if it is
-    MASK_KEYS_BY_TILE,     // a block is a tile's keys
-    MASK_ROWS_BY_TILE,     // a block is a tile's queries
-    MASK_FIRST_KEYS,       // of a block the keys of its first tile count alone
-    MASK_FIRST_ROWS,       // the queries
+    MASK_SHORT_COLUMN,  // the last column of blocks, if it is short
+    MASK_SHORT_ROW,     // the last row, if it is
+    MASK_KEYS_BY_TILE,  // a block is a tile's keys
+    MASK_ROWS_BY_TILE,  // a block is a tile's queries
+    MASK_FIRST_KEYS,    // of a block the keys of its first tile count alone
+    MASK_FIRST_ROWS,    // the queries
+    MASK_ROW_AS_TILES,  // a row has as many tiles as it should have blocks; so a column
+    MASK_COLUMN_AS_TILES,
     MASK_LAST_KEYS_SHORT,  // the last active block of each row is as short as the last of all
     MASK_LAST_ROWS_SHORT,  // of each column
     MASK_ROW_ENDS,         // a row of blocks has so many at most; so a column
@@ -74,6 +76,8 @@ static const struct {
     {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 192, 192},
     {MASK_FIRST_KEYS, CAUSE_mask_tile, 16, 64},
     {MASK_FIRST_ROWS, CAUSE_mask_tile, 16, 64},
+    {MASK_ROW_AS_TILES, CAUSE_mask_tile, MASK_BLOCK / 2, MASK_BLOCK / 2},
+    {MASK_COLUMN_AS_TILES, CAUSE_mask_tile, MASK_BLOCK / 2, MASK_BLOCK / 2},
     {MASK_ROW_LISTS, CAUSE_list_begin, HEAD_SHORT, SIZES_SWAPPED},
     {MASK_COLUMN_LISTS, CAUSE_list_begin, HEAD_SHORT, SIZES_SWAPPED},
 };
@@ -234,6 +238,8 @@ static bool mistaken_block(const struct problem* p, struct block_mask m, enum ma
         return right && before(head, m, I, J, true) < size;
     case MASK_COLUMN_LIST_ENDS:
         return right && before(head, m, I, J, false) < size;
+    case MASK_ROW_AS_TILES:
+    case MASK_COLUMN_AS_TILES:
     case MASK_LAST_KEYS_SHORT:
     case MASK_LAST_ROWS_SHORT:
     case MASK_KEYS_BY_TILE:
@@ -255,6 +261,21 @@ static void mark_last(const struct problem* p, struct block_mask m, bool along_r
             for (int64_t I = 0; I < m.T_q; I++)
                 for (int64_t J = 0; J < m.T_k; J++, value++)
                     if (*value != 0 && is_end(m, b, h, I, J, along_row, 1)) *value = MASK_SHORTENED;
+}
+
+// Of the active blocks of each row, or column, half as many tiles are left as there should be: of
+// an odd number the last block has its first half alone.
+static void halve(const struct problem* p, struct block_mask m, bool along_row, double* value) {
+    const double* head = m.value;
+    for (int64_t n = 0; n < p->B * m.H; n++, head += m.T_q * m.T_k)
+        for (int64_t I = 0; I < m.T_q; I++)
+            for (int64_t J = 0; J < m.T_k; J++, value++) {
+                const int64_t tiles =
+                    along_row ? before(head, m, I, m.T_k, true) : before(head, m, m.T_q, J, false);
+                const int64_t first = 2 * before(head, m, I, J, along_row);
+                if (*value == 0 || first + 1 < tiles) continue;
+                *value = first < tiles ? MASK_SHORTENED : 0;
+            }
 }
 
 bool mistake_mask(const struct problem* p, int n, struct block_mask* m, enum cause* cause) {
@@ -279,6 +300,10 @@ bool mistake_mask(const struct problem* p, int n, struct block_mask* m, enum cau
     if (what == MASK_LAST_KEYS_SHORT) m->short_k = CEIL_DIV(p->N_k % MASK_BLOCK, size) * size;
     if (what == MASK_LAST_ROWS_SHORT) m->short_q = CEIL_DIV(p->N_q % MASK_BLOCK, size) * size;
     if (m->short_k || m->short_q) mark_last(p, right, m->short_k > 0, (double*)(uintptr_t)m->value);
+    if (what == MASK_ROW_AS_TILES || what == MASK_COLUMN_AS_TILES) {
+        *(what == MASK_ROW_AS_TILES ? &m->short_k : &m->short_q) = size;
+        halve(p, right, what == MASK_ROW_AS_TILES, (double*)(uintptr_t)m->value);
+    }
     if (what == MASK_KEYS_BY_TILE) m->k = size;
     if (what == MASK_ROWS_BY_TILE) m->q = size;
     if (what == MASK_FIRST_KEYS) m->first_k = size;

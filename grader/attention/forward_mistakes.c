@@ -15,6 +15,29 @@ enum cause explain_forward_blocks(const struct suspect* s) {
     return found ? cause : CAUSE_NONE;
 }
 
+// Is all right but the last packed rows of each key head, from the begin of a tile on, which nobody
+// has written? Then a block is missing.
+static bool is_last_tile_unwritten(const struct suspect* s) {
+    enum { SMALLEST_TILE = 16 };
+    const struct problem* p = s->problem;
+    const struct tensor* t = s->tensor;
+    const enum which a = is_O(s) ? ARRAY_O : ARRAY_LSE;
+    int64_t begin = p->N_q * p->group;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t row = i * p->group + h % p->group;
+        if (!check_was_written(t, place_in(p, a, b, h, i)) && row < begin) begin = row;
+    }
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t first = place_in(p, a, b, h, i), row = i * p->group + h % p->group;
+        for (int64_t e = first; e < first + width_of(p, a); e++) {
+            const bool written = check_was_written(t, e);
+            if (row >= begin ? written : !(fabs(t->got[e] - t->want[e]) <= s->budget.max))
+                return false;
+        }
+    }
+    return begin % SMALLEST_TILE == 0;
+}
+
 // Which heads share keys, and which row of a tile is which query (lesson 17).
 static enum cause explain_group(const struct suspect* s) {
     static const struct {
@@ -35,7 +58,8 @@ static enum cause explain_group(const struct suspect* s) {
     struct forward_mistake w = forward_right(p);
     w.grouping = FIRST_BY_HEADS;
     for (w.block_q = 16; w.block_q <= 128; w.block_q *= 2)
-        if (p->group > 1 && is_forward(s, &w)) return CAUSE_packed_row;
+        if (p->group > 1 && !is_last_tile_unwritten(s) && is_forward(s, &w))
+            return CAUSE_packed_row;
     return CAUSE_NONE;
 }
 
@@ -141,21 +165,30 @@ enum cause explain_empty_rows(const struct suspect* s) {
     const struct tensor* t = s->tensor;
     enum which a = is_O(s) ? ARRAY_O : ARRAY_LSE;
     bool inside = false, outside = false, all_NaN = true, of_zeros = true;
+    bool unwritten = true, right = false, all_empty = true;  // of what is wrong; of some row; rows
     bool* empty = check_allocate(p->check, t->count, sizeof *empty);
     FOR_EACH_QUERY(p, b, h, i) {
-        int64_t first = place_in(p, a, b, h, i);
-        for (int64_t e = first; e < first + width_of(p, a); e++)
-            empty[e] = sees_nothing(p, b, h, i);
+        const int64_t first = place_in(p, a, b, h, i);
+        const bool nothing = sees_nothing(p, b, h, i);
+        all_empty &= nothing;
+        for (int64_t e = first; e < first + width_of(p, a); e++) empty[e] = nothing;
     }
     for (int64_t e = 0; e < t->count; e++) {
         double got = t->got[e], want = t->want[e];
-        if (t->untouched[e] || got == want || fabs(got - want) <= s->budget.max) continue;
+        if (t->untouched[e]) continue;
+        if (got == want || fabs(got - want) <= s->budget.max) {
+            right = true;
+            continue;
+        }
+        unwritten &= !check_was_written(t, e);
         *(empty[e] ? &inside : &outside) = true;
         all_NaN &= isnan(got);
         of_zeros &= is_LSE_of_zeros(got);
     }
     free(empty);
     if (outside || !inside) return CAUSE_NONE;
+    // Where all rows are alike in this, some were stored, and others lack for another reason.
+    if (all_empty && unwritten && right) return CAUSE_NONE;
     if (!is_O(s) && of_zeros) return CAUSE_mask_value;
     return !is_O(s) && all_NaN ? CAUSE_empty_state : CAUSE_masked_row;
 }
@@ -248,7 +281,7 @@ static bool is_zero_beside_LSE(const struct suspect* s) {
 // the others are 89 above it, their weights are infinite, and LSE is. Not all of these rows have a
 // score that is so large by itself. If the maximum is scaled with the difference, it is infinite at
 // the beginning, and no row has a number left.
-static bool is_smallest_subtracted(const struct suspect* s) {
+bool is_smallest_subtracted(const struct suspect* s) {
     const double infinite = 89, finite = 80;
     const struct problem* p = s->problem;
     const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
@@ -360,12 +393,12 @@ static enum cause explain_rows(struct check* c, const struct tensor* t, struct b
     const struct forward_mistake right = forward_right(p);
     if (is_cut_off(&s)) return CAUSE_cut_off;
     if (is_lost_below(&s)) return CAUSE_max_init;
-    if (is_maximum_of_rows(&s)) return CAUSE_max_of_rows;
+    enum cause cause = explain_maximum_of_rows(&s);
+    if (cause) return cause;
     if (is_O_infinite_beside_LSE(&s)) return CAUSE_overflow;
     if (is_scale_lost(&s)) return CAUSE_half_range;
     if (is_subnormal_lost(&s)) return CAUSE_subnormal;
     if (is_mask_scaled(&s)) return CAUSE_mask_scaled;
-    enum cause cause = CAUSE_NONE;
     if (p->nan_gaps && is_every_LSE_NaN(p)) {  // from beside the rows, into every score
         const struct array* array = p->array;
         bool alike = array[ARRAY_Q].stride.n == array[ARRAY_K].stride.n;

@@ -194,11 +194,15 @@ bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows);
 // before in its place has left.
 bool is_row_before_kept(const struct suspect* s);
 
-// Rows have the largest score of several rows in common, and one far below it has no weight left.
-bool is_maximum_of_rows(const struct suspect* s);
+// Rows have the largest score of several rows in common, and one far below it has no weight left:
+// CAUSE_max_of_rows; or that of keys which are hidden from them.
+enum cause explain_maximum_of_rows(const struct suspect* s);
 
 // A scale that fp16 does not hold has made NaN, or rows in which nothing counts.
 bool is_scale_lost(const struct suspect* s);
+
+// With a scale below 0 the maximum is the smallest score.
+bool is_smallest_subtracted(const struct suspect* s);
 
 // The scale is 0, and some LSE is NaN.
 bool is_NaN_of_no_scale(const struct suspect* s);

@@ -518,8 +518,11 @@ bool is_rounded_on_the_way(const struct suspect* s) {
     const struct tensor *t = s->tensor, *V = p->array[ARRAY_V].tensor;
     double largest = 0, worst = 0;
     for (int64_t e = 0; e < V->count; e++) largest = fmax(largest, fabs(V->value[e]));
-    for (int64_t e = 0; e < t->count; e++)
-        if (!t->untouched[e]) worst = fmax(worst, fabs(t->got[e] - t->want[e]));
+    for (int64_t e = 0; e < t->count; e++) {
+        if (t->untouched[e]) continue;
+        if (isnan(t->got[e])) return false;
+        worst = fmax(worst, fabs(t->got[e] - t->want[e]));
+    }
     return is_O(s) && largest > 32 && worst < 0.02 * largest;
 }
 

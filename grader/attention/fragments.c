@@ -381,10 +381,11 @@ static enum cause explain_fragment_rows(struct check* c, const struct tensor* t,
     if (is_cut_off(&s) || small) return CAUSE_cut_off;
     if (are_some_ones_rounded(&s)) return CAUSE_low_precision;
     if (is_lost_below(&s)) return CAUSE_max_init;
-    if (is_maximum_of_rows(&s)) return CAUSE_max_of_rows;
+    enum cause cause = explain_maximum_of_rows(&s);
+    if (cause) return cause;
     // Who loses what came before, or after, has failed in an earlier case.
     if (is_by_small_weights(&s)) return CAUSE_small_weights;
-    enum cause cause = explain_forward_blocks(&s);  // none where there is no mask of blocks
+    cause = explain_forward_blocks(&s);  // none where there is no mask of blocks
     if (!cause) cause = explain_scores(&s);
     if (!cause) cause = explain_taken(&s);
     // 0 / 0 in rows that see no key; or V, used before its copy arrived.

@@ -409,7 +409,10 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     if (p->index.documents > 1 << 16) return CAUSE_document;
     if (!finite && is_of_one(p, t) && has_empty_rows(p)) return CAUSE_hidden_in_one;
     enum cause cause = finite && p->index.used ? explain_pairs(&s, false) : CAUSE_NONE;
+    s.slack.of_few = true;
+    if (!cause && finite && p->index.used) cause = explain_pairs(&s, false);
     if (cause) return cause;
+    s.slack.of_few = false;
     if (is_of_later_batches(&s)) return CAUSE_batch_ignored;
     if (is_of_later_heads(&s) || is_of_any_batch(&s)) return CAUSE_document_of_head;
     // with ordinary numbers it was right: these cases come last

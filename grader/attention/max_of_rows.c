@@ -50,7 +50,7 @@ static bool is_common(const struct suspect* s, const double* largest, int64_t ot
     return any;
 }
 
-bool is_maximum_of_rows(const struct suspect* s) {
+static bool is_maximum_of_rows(const struct suspect* s) {
     const struct problem* p = s->problem;
     double* largest = check_allocate(p->check, p->B * p->H * p->N_q, sizeof *largest);
     int64_t at = 0;
@@ -60,4 +60,20 @@ bool is_maximum_of_rows(const struct suspect* s) {
     found |= is_common(s, largest, 8);  // the two rows of a lane of a fragment
     free(largest);
     return found;
+}
+
+// The last key of a tile is hidden from all its rows but the last one. Where scores grow from key
+// to key the maximum of that row, and one of hidden scores, are the same number.
+static bool is_maximum_of_hidden(const struct suspect* s) {
+    struct forward_mistake w = forward_right(s->problem);
+    w.flaw = MASKED_IN_MAXIMUM;
+    for (w.block_q = 16; w.causal && w.block_q <= 128; w.block_q *= 2)
+        for (w.block_k = 16; w.block_k <= 128; w.block_k *= 2)
+            if (is_forward(s, &w)) return true;
+    return false;
+}
+
+enum cause explain_maximum_of_rows(const struct suspect* s) {
+    if (!is_maximum_of_rows(s)) return CAUSE_NONE;
+    return is_maximum_of_hidden(s) ? CAUSE_mask_late : CAUSE_max_of_rows;
 }

@@ -103,6 +103,8 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
         {CAUSE_max_unscaled, {.subtracted = SMALLEST}},
     };
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++) {
+        // A scale above 0 makes no largest score the smallest.
+        if (known[n].flaw.subtracted == SMALLEST && p->scale > 0) continue;
         if (!is_online(s, right, MAX_N, known[n].flaw)) continue;
         // An l of 1 is as if nobody divided; LSE tells them apart.
         return known[n].flaw.divided == NEVER && is_l_short(s) ? CAUSE_sum_short : known[n].cause;
@@ -188,7 +190,7 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++) {
         if (known[n].flaw.divided && is_l_inexact(p)) continue;
         // Where all that came before has a small weight, it may be lost in other ways.
-        if (known[n].flaw.alpha_raw && is_by_small_weights(s)) continue;
+        if ((known[n].flaw.alpha_raw || known[n].flaw.divided) && is_by_small_weights(s)) continue;
         if (is_online(s, right, tile, known[n].flaw)) return known[n].cause;
     }
     return CAUSE_NONE;
@@ -348,13 +350,15 @@ static enum cause explain_online_rows(struct check* c, const struct tensor* t,
     const struct forward_mistake right = online_right(s.problem);
     if (is_cut_off(&s)) return CAUSE_cut_off;
     if (is_lost_below(&s)) return CAUSE_max_init;
-    if (is_maximum_of_rows(&s)) return CAUSE_max_of_rows;
+    enum cause cause = explain_maximum_of_rows(&s);
+    if (cause) return cause;
     if (is_O_infinite_beside_LSE(&s)) return CAUSE_overflow;
     if (is_scale_lost(&s)) return CAUSE_half_range;
     if (is_subnormal_lost(&s)) return CAUSE_subnormal;
-    enum cause cause = explain_LSE(&s);
+    cause = explain_LSE(&s);
     if (!cause) cause = explain_scale(&s, right);
     if (!cause && saw_nothing(s.problem)) cause = CAUSE_inner_tail;
+    if (!cause && is_smallest_subtracted(&s)) return CAUSE_max_unscaled;
     if (!cause) cause = explain_online(&s, right);
     if (!cause && has_packed_blocks(&s)) cause = CAUSE_stride_ignored;
     if (!cause) cause = explain_forward_places(&s);

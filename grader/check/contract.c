@@ -219,6 +219,9 @@ static void judge_status(struct check* c, int round, const char* output) {
     excerpt(output ? output : "", said, sizeof said);
     enum cause cause = c->otherwise;
     if (cause == CAUSE_bad_launch && status != COURSE_CUDA_ERROR) cause = CAUSE_wrong_status;
+    // Refused is a good call, whose launch was to fail: it is no bad argument.
+    if (cause == CAUSE_argument_check && expected == COURSE_CUDA_ERROR && status != COURSE_OK)
+        cause = CAUSE_wrong_status;
     // The call was made and failed, and nobody asked.
     if (cause == CAUSE_argument_check && c->answer.failed[round] && status == COURSE_OK)
         cause = CAUSE_error_ignored;

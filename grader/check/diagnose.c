@@ -73,6 +73,18 @@ static bool are_zeros(const struct picture* p, int64_t rows) {
     return true;
 }
 
+// In each batch all rows are wrong from the same one on, and the others right. Nobody has to reach
+// those of zeros beside other numbers: they may lack for that.
+static bool is_tail_of_each(const struct picture* p, int64_t batch) {
+    int64_t first = 0;
+    bool zeros = true;  // of what is wrong
+    while (first < batch && row_all(p, first, false)) first++;
+    for (int64_t row = 0; row < p->rows; row++)
+        if (!row_all(p, row, row % batch >= first)) return false;
+    for (int64_t i = 0; i < p->t->count; i++) zeros &= !p->wrong[i] || p->t->want[i] == 0;
+    return first > 0 && is_tail(first, batch) && (!zeros || are_zeros(p, p->rows));
+}
+
 static enum cause tail(const struct picture* p) {
     int64_t row = wrong_from(p, p->rows, row_all), column = wrong_from(p, p->columns, column_all);
     // Whole batches that nobody wrote.
@@ -83,6 +95,7 @@ static enum cause tail(const struct picture* p) {
     if (batch > 0 && row == batch * multiprocessors(p->c) && unwritten) return CAUSE_never_written;
     if (row > batch && batch > 0 && row % batch == 0 && unwritten) return CAUSE_grid_limit;
     if (is_tail(row, p->rows) || is_tail(column, p->columns)) return CAUSE_tail_dropped;
+    if (batch > 0 && unwritten && is_tail_of_each(p, batch)) return CAUSE_tail_dropped;
     // If rounding alone makes the last rows wrong, this is chance. A NaN was written: something
     // reached these rows, if only the copy to the host.
     bool reached = small(p) || (p->found->nonfinite > 0 && !p->t->state->on_host);

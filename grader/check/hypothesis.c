@@ -32,7 +32,8 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
                         struct slack slack) {
     double largest = slack.of_largest > 0 ? largest_of(guess, t->count) : 0;
     double error = 0, unexplained = 0, worst = 0, sum = 0, growth = 0;
-    int64_t unknown = 0, finite = 0, untouched = 0;
+    double error_of_few = 0, unexplained_of_few = 0;
+    int64_t unknown = 0, few = 0, finite = 0, untouched = 0;
     bool differs = false, apart = false;
     for (int64_t e = 0; e < t->count; e++) {
         double got = got_of(t, e), want = t->untouched[e] ? NAN : t->want[e];
@@ -56,6 +57,11 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
             sum += off;
             growth += compare_growth(want, dtype_round(t->dtype, guess[e]));
             finite++;
+            if (off > budget.max / 2) {
+                few++;
+                error_of_few += fabs(got - want);
+                unexplained_of_few += fabs(got - dtype_round(t->dtype, guess[e]));
+            }
             apart |= !is_like(want, guess[e], allowed);
         } else if (isnan(guess[e])) {
             differs |= !isnan(want) && !slack.nan_proves_nothing;
@@ -71,7 +77,8 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
     // What is nearer to the right numbers than to the guess has another reason.
     bool explained = slack.unexplained > 0 ? fails && unexplained < slack.unexplained * error
                                            : apart && unexplained < error;
-    return differs || explained ? FIT_SHOWN : FIT_RIGHT;
+    const bool by_few = slack.of_few && few >= 4 && 4 * unexplained_of_few < error_of_few;
+    return differs || explained || by_few ? FIT_SHOWN : FIT_RIGHT;
 }
 
 bool hypothesis_refuted(const struct suspect* s, int64_t element, double guess) {

@@ -42,6 +42,10 @@ struct slack {
     // For mistakes that show by little more than the budget, if it is not 0: the guess is evidence
     // if sum |got - guess| is below this share of sum |got - want|.
     double unexplained;
+    // For mistakes that show in few elements by little more than the budget: the guess is evidence,
+    // too, if those where it is off by more than half of it are, summed up, four times nearer to
+    // the guess than to what is wanted.
+    bool of_few;
     // A NaN of the guess has to be there, but it is no evidence: many mistakes give one.
     bool nan_proves_nothing;
 };

@@ -304,6 +304,9 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     if ((seen == CAUSE_copy_on_its_way || seen == CAUSE_copy_not_awaited) && found->nonfinite)
         return seen;
     if (!nothing) cause = mistake(c, t, budget);
+    // where all numbers are right, and others stand between their rows, none was inexact
+    const bool between = found->touched > 0 && found->touched == found->wrong;
+    if (between && cause == CAUSE_low_precision) cause = CAUSE_NONE;
     // who stores all heads at the place of the first stays inside of the array
     const bool stored_outside = cause == CAUSE_head_ignored && found->never_written == found->wrong;
     if (seen == CAUSE_out_of_bounds && (!names_the_index(cause) || stored_outside)) return seen;

@@ -146,12 +146,31 @@ START_TEST(test_grid_or_blocks_that_stay) {
 }
 END_TEST
 
+// What is said where of each of two batches the last rows were never written.
+static enum cause said_of_batches_without(int last) {
+    enum { OF_BATCH = 18, OF_ROW = 8 };
+    for (int i = 0; i < N; i++) {
+        want[i] = number(i);
+        poison[i] = i / OF_ROW % OF_BATCH >= OF_BATCH - last;
+        got[i] = poison[i] ? NAN : want[i];
+    }
+    const enum cause cause = said_as(SHAPE(2, OF_BATCH, OF_ROW), "h100");
+    for (int i = 0; i < N; i++) poison[i] = false;
+    return cause;
+}
+
+START_TEST(test_tail_of_each_batch) {
+    ck_assert_int_eq(said_of_batches_without(2), CAUSE_tail_dropped);
+    ck_assert_int_eq(said_of_batches_without(5), CAUSE_never_written);  // no tile leaves so many
+}
+END_TEST
+
 // check/ expects a lesson; these tests need none.
 const struct lesson lesson = {.name = "00_none"};
 
 int main(void) {
     const TTest* const tests[] = {test_rounding, test_one_sided, test_not_finite,
-                                  test_grid_or_blocks_that_stay};
+                                  test_grid_or_blocks_that_stay, test_tail_of_each_batch};
     const int TESTS = (int)(sizeof tests / sizeof tests[0]);
     Suite* suite = suite_create("diagnose");
     TCase* t = tcase_create("diagnose");

@@ -148,7 +148,8 @@ START_TEST(test_slack) {
     ck_assert_int_eq(fit(t, 1, 2, 3, 1000, 0, (struct slack){.of_element = 0.4}), FIT_NONE);
     ck_assert_int_eq(fit(t, 1, 2, 3, 1000, 0, (struct slack){.of_element = 0.5}), FIT_SHOWN);
     t = output(&o, INFINITY, 2, 3, 4);
-    ck_assert_int_eq(fit(t, INFINITY, 2, 3, 4, 0, (struct slack){1, 1, 0, false}), FIT_SHOWN);
+    ck_assert_int_eq(fit(t, INFINITY, 2, 3, 4, 0, (struct slack){1, 1, 0, false, false}),
+                     FIT_SHOWN);
 }
 END_TEST
 
@@ -160,6 +161,20 @@ START_TEST(test_nearer) {
     ck_assert_int_eq(fit(t, 1, 2, 3, 4.6, 0, eighth), FIT_SHOWN);
     t = output(&o, 1, 2, 3, 4.1);
     ck_assert_int_eq(fit(t, 1, 2, 3, 4.6, 0, eighth), FIT_RIGHT);
+}
+END_TEST
+
+// Elements that the mistake moves by less than the budget, if they are enough, and all where the
+// guess says.
+START_TEST(test_few) {
+    const struct slack few = {.of_few = true};
+    struct output o;
+    struct tensor* t = output(&o, 1.4, 2.4, 3.4, 4.4);
+    ck_assert_int_eq(fit(t, 1.4, 2.4, 3.4, 4.4, 0.5, none), FIT_RIGHT);
+    ck_assert_int_eq(fit(t, 1.4, 2.4, 3.4, 4.4, 0.5, few), FIT_SHOWN);
+    ck_assert_int_eq(fit(t, 1.4, 2.4, 3.4, 4.2, 0.5, few), FIT_RIGHT);
+    t = output(&o, 1.2, 2.2, 3.2, 4.2);
+    ck_assert_int_eq(fit(t, 1.4, 2.4, 3.4, 4.4, 0.5, few), FIT_RIGHT);
 }
 END_TEST
 
@@ -265,11 +280,10 @@ const struct lesson lesson = {.name = "00_none"};
 
 int main(void) {
     const TTest* const tests[] = {
-        test_exact,       test_budget,        test_nan,
-        test_infinity,    test_never_written, test_untouched,
-        test_anything,    test_slack,         test_nearer,
-        test_unexplained, test_search,        test_search_variants,
-        test_refuted,     test_reach,         test_anything_between_rows,
+        test_exact,           test_budget,    test_nan,         test_infinity,
+        test_never_written,   test_untouched, test_anything,    test_slack,
+        test_nearer,          test_few,       test_unexplained, test_search,
+        test_search_variants, test_refuted,   test_reach,       test_anything_between_rows,
     };
     const int TESTS = (int)(sizeof tests / sizeof tests[0]);
     Suite* suite = suite_create("hypothesis");
