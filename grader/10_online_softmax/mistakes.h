@@ -432,14 +432,19 @@ static bool is_product_rounded(const struct batch* b, double budget) {
 #define FAR_BELOW -1e5
 
 // Rows of finite scores so low that they were taken for hidden ones have an l of 0. Where no
-// maximum is subtracted it is 0 as well, but in rows that are less low, too.
+// maximum is subtracted it is 0 as well, but in rows that are less low, too; and where rows far
+// above 0 are right, it was subtracted.
 static bool is_low_taken_for_hidden(const struct batch* b, double budget) {
+    bool far_above = false, less_low = false;
     for (int64_t row = 0; row < b->rows; row++) {
         const double m = b->out[0]->want[row], l = b->out[1]->got[row];
-        if (fabs(l - b->out[1]->want[row]) <= budget) continue;
-        if (l != 0 || !(m < LOW) || m == -INFINITY) return false;
+        const bool right = fabs(l - b->out[1]->want[row]) <= budget;
+        far_above |= right && m > -FAR_BELOW;
+        if (right) continue;
+        if (l != 0 || !(m < FAR_BELOW) || m == -INFINITY) return false;
+        less_low |= m >= LOW;
     }
-    return true;
+    return far_above || !less_low;
 }
 
 // A maximum whose product with log2(e) is no float: where it is multiplied before it is subtracted,

@@ -434,7 +434,8 @@ static bool is_divided_by_0(const struct head* h, const struct tensor* t) {
 
 // Is the gradient of every row that counts off by one factor, and LSE right? That factor is the
 // mean's, where no smoothing makes a label's part smaller.
-static bool is_divided_alike(const struct head* h, const struct tensor* t, double allowed) {
+static bool is_divided_alike(const struct head* h, const struct tensor* t, double allowed,
+                             double* factor) {
     double low = INFINITY, high = 0, most = 0;
     if (t != h->logits || h->smoothing > 0) return false;
     for (int64_t row = 0; row < h->rows; row++) {
@@ -450,6 +451,7 @@ static bool is_divided_alike(const struct head* h, const struct tensor* t, doubl
         }
     }
     if (!(low > 0 && high - low <= 0x1p-6 * high) || fabs(high - 1) < 0x1p-5) return false;
+    *factor = high;
     for (int64_t row = 0; row < h->rows; row++)
         for (int64_t j = 0; j < h->V; j++) {
             const int64_t e = place_of(h, row, j);
@@ -559,6 +561,21 @@ static bool is_cut_off(const struct head* h, double allowed) {
     return wrong > 0;
 }
 
+// Was something divided by more than there is to count? Then the count began with any number.
+static bool is_no_count(const struct head* h, double factor) {
+    return (double)rows_that_count(h) / factor > 64.0 * (double)h->rows * (double)h->V;
+}
+
+// Of logits that are all in l, a part is not in their sum: no rounding takes so much of it.
+static bool is_sum_short(const struct head* h) {
+    const double off = fabs(h->loss->got[0] - h->loss->want[0]) / h->smoothing;
+    double size = 0, N = (double)rows_that_count(h);
+    for (int64_t row = 0; row < h->rows; row++)
+        for (int64_t j = 0; counts(h, row) && j < h->V; j++)
+            size += fabs(logits_of(h, row)[j]) / ((double)h->V * N);
+    return h->smoothing > 0 && isfinite(size) && off > 0.02 * size;
+}
+
 static enum cause explain_within(const struct head* h, const struct tensor* t, struct budget budget,
                                  double share) {
     const struct suspect s = {
@@ -570,12 +587,15 @@ static enum cause explain_within(const struct head* h, const struct tensor* t, s
     if (cause) return cause;
     if (t == h->loss) {
         bool near = fabs(t->got[0] - t->want[0]) <= 0.02 * fabs(t->want[0]);
-        if (near) return CAUSE_low_precision;
+        if (near) return is_sum_short(h) ? CAUSE_smoothing : CAUSE_low_precision;
         if (isnan(t->got[0]) && isfinite(t->want[0])) return CAUSE_nan_leak;
         return CAUSE_NONE;
     }
     if (ignored_are_wrong(h, t, budget.max)) return CAUSE_ignore_index;
-    if (is_divided_by_0(h, t) || is_divided_alike(h, t, budget.max)) return CAUSE_mean_divisor;
+    double factor = 1;
+    if (is_divided_by_0(h, t)) return CAUSE_mean_divisor;
+    if (is_divided_alike(h, t, budget.max, &factor))
+        return is_no_count(h, factor) ? CAUSE_workspace_uncleared : CAUSE_mean_divisor;
     struct wrong_rows w = wrong_rows_of(h, t, budget.max);
     if (w.any && w.lost && w.ruled_out) return CAUSE_empty_state;
     if (w.any && w.lost && w.infinite && w.high > 80.0) return CAUSE_overflow;
