@@ -35,8 +35,9 @@ static bool width_reached(struct check* c, const void* V, int64_t rows) {
     return true;
 }
 
-static void widths_reach(struct check* c) {
+static void rows_reach(struct check* c) {
     enum { ROWS = 70000 };
+    check_reaches(c, (1 << 16) + check_pick(c, 8, 40), reached, NULL);
     const int64_t V[] = {check_pick(c, 500, 4000), check_pick(c, 10000, 30000),
                          check_pick(c, 35000, 60000), check_pick(c, 110000, 150000)};
     for (int i = 0; i < 4; i++) (void)width_reached(c, &V[i], ROWS);
