@@ -372,6 +372,17 @@ static struct pair max_of_tile(const struct batch* b, int64_t row, int variant) 
     return written(m, row_sum_exp(x, b->cols, m));
 }
 
+// What is 4 or more below the maximum is not in the sum, or 5, and so on.
+enum { BELOW = 16 };
+static struct pair far_below_dropped(const struct batch* b, int64_t row, int variant) {
+    const double *x = batch_row(b, row), m = b->out[0]->want[row];
+    double l = 0;
+    if (m == -INFINITY) return pair_wanted(b, row);
+    for (int64_t j = 0; j < b->cols; j++)
+        if (x[j] > m - 4 - variant) l += exp(x[j] - m);
+    return written(m, l);
+}
+
 static const struct hypothesis mistakes[] = {
     PAIR(stride_ignored, 1, rows_packed),
     PAIR(max_short, APART* OF_APART, max_short),
@@ -392,6 +403,7 @@ static const struct hypothesis mistakes[] = {
     PAIR(inner_tail, SWEEPS, rest_low),
     PAIR(inner_tail, SWEEPS, rest_from_before),
     PAIR(sum_short, APART* OF_APART, sum_short),
+    PAIR(sum_short, BELOW, far_below_dropped),
     PAIR(rescale_repeated, ALPHA_FIRST_ALONE* LAYOUTS, rescaled_each),
     PAIR(no_rescale, LAYOUTS, rescaled_first),
     PAIR(max_before, LAYOUTS, old_m_subtracted),

@@ -384,7 +384,6 @@ void batch_many_rows_of(struct check* c, const struct rows* of, const int64_t co
 
 void batch_many_wide_rows(struct check* c, const struct rows* of) {
     enum { ROWS = 70000 };
-    batch_many_rows_of(c, of, (int64_t[]){check_pick(c, 520, 4000)}, 1);
     if (check_blocks_at(c, wide_reached, of, ROWS) >= ROWS)
         check_reaches(c, ROWS, wide_reached, of);
 }

@@ -149,8 +149,7 @@ void batch_reaches(struct check* c, const struct rows* of);
 void batch_many_rows_of(struct check* c, const struct rows* of, const int64_t cols[], int count);
 
 // Many rows that are wide as well: blocks that share a row may have no room for the parts of so
-// many. check_reaches(); of grids that have a block for each row, or more. Before that the launch
-// for rows of some hundred or thousand columns.
+// many. check_reaches(); of grids that have a block for each row, or more.
 void batch_many_wide_rows(struct check* c, const struct rows* of);
 
 // A row of more numbers than 32 bits can count, of a launcher whose outputs have the maximum:
