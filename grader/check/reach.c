@@ -86,11 +86,12 @@ static bool has_copied(const struct check* c) {
 
 void check_is_launched(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                        const void* problem) {
-    if (!check_can_be_huge() || grid_at(c, reached, problem, fewer).launches == 0) return;
+    if (!check_can_be_huge()) return;
     c->beyond = true;
     const bool launched = grid_at(c, reached, problem, size).launches > 0;
     c->beyond = false;
     if (launched || c->unfinished || has_copied(c)) return;
+    if (grid_at(c, reached, problem, fewer).launches == 0) return;
     check_fail(c, CAUSE_wrapped_index, "with %lld a kernel is launched, with %lld none\n",
                (long long)fewer, (long long)size);
 }
