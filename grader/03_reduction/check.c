@@ -131,8 +131,8 @@ static void negative(struct check* c) {
     }
     batch_row(&b, 6)[0] = -INFINITY;
     run(c, &b);
-    // In narrow rows few lanes have a number, in wide ones several blocks may share a row: there may
-    // be other kernels for them, which begin with other maxima.
+    // In narrow rows few lanes have a number, in wide ones several blocks may share a row: for them
+    // there may be other kernels, which begin with other maxima.
     const int64_t cols[] = {5, check_pick(c, 17, 31), 65 * COLS};
     for (int i = 0; i < 3; i++) {
         b = batch_of(c, &contract, i < 2 ? ROWS : 1, cols[i]);
