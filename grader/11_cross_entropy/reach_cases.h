@@ -24,7 +24,6 @@ static bool reached(struct check* c, const void* unused, int64_t rows) {
 }
 
 // Rows of a width, for which there may be another kernel with another grid: is its launch refused?
-// What the one block that runs computes is no matter.
 static bool width_reached(struct check* c, const void* V, int64_t rows) {
     enum { SHOWN = 1 };
     struct head h = head_of(c, rows, *(const int64_t*)V);
@@ -40,7 +39,7 @@ static void rows_reach(struct check* c) {
     check_reaches(c, (1 << 16) + check_pick(c, 8, 40), reached, NULL);
     const int64_t V[] = {check_pick(c, 500, 4000), check_pick(c, 10000, 30000),
                          check_pick(c, 35000, 60000), check_pick(c, 110000, 150000)};
-    for (int i = 0; i < 4; i++) (void)width_reached(c, &V[i], ROWS);
+    for (int i = 0; i < 4; i++) check_takes(c, ROWS, width_reached, &V[i]);
 }
 
 // Are the gradients of the last row's logits, but for the label's, to each other what p - eps / V

@@ -97,6 +97,10 @@ void check_walks(struct check* c, int64_t size, reached_fn reached, const void* 
 void check_is_launched(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                        const void* problem);
 
+// Has a grid for `size` rows or columns more blocks in y or z than there can be? No kernel runs:
+// only where one has, the case is run, whose launch is refused.
+void check_takes(struct check* c, int64_t size, reached_fn reached, const void* problem);
+
 // The blocks that the launcher launches for a size: no kernel runs.
 int64_t check_blocks_at(struct check* c, reached_fn reached, const void* problem, int64_t size);
 

@@ -378,7 +378,7 @@ void batch_many_rows_of(struct check* c, const struct rows* of, const int64_t co
     enum { ROWS = 70000 };
     for (int i = 0; i < count; i++) {
         const struct width width = {of, cols[i]};
-        (void)width_reached(c, &width, ROWS);
+        check_takes(c, ROWS, width_reached, &width);
     }
 }
 

@@ -144,8 +144,8 @@ void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols);
 // check_reaches().
 void batch_reaches(struct check* c, const struct rows* of);
 
-// As many rows of other widths, for which a launcher may have other kernels with other grids: is a
-// launch refused? What the one block that runs computes is no matter.
+// As many rows of other widths, for which a launcher may have other kernels with other grids:
+// check_takes().
 void batch_many_rows_of(struct check* c, const struct rows* of, const int64_t cols[], int count);
 
 // Many rows that are wide as well: blocks that share a row may have no room for the parts of so
