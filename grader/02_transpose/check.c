@@ -223,6 +223,12 @@ static bool last_column_reached(struct check* c, const void* unused, int64_t col
     return reached(c, FEW, cols);
 }
 
+// Rows of eight elements: so many that their number is 2^32, or 2^31. For check_is_launched().
+static bool eights_reached(struct check* c, const void* unused, int64_t rows) {
+    (void)unused;
+    return reached(c, rows, 8);
+}
+
 // One column, or one row, for which a launcher may have a kernel of its own.
 static bool column_reached(struct check* c, const void* unused, int64_t rows) {
     (void)unused;
@@ -265,6 +271,8 @@ static void any_both(struct check* c) {
     static const int64_t hard[][2] = {{33, 65}, {113, 203}, {4321, 1},  {1, 4321}, {1, 1},
                                       {34, 70}, {68, 36},   {31, 1025}, {63, 32},  {1023, 31}};
     for (int i = 0; i < 10; i++) turn(c, hard[i][0], hard[i][1]);
+    check_is_launched(c, 1 << 29, 1 << 20, eights_reached, NULL);
+    check_is_launched(c, 1 << 28, 1 << 20, eights_reached, NULL);
     // More than 65535 blocks of 1024 threads, which is what a capped grid has.
     check_reaches(c, 65535 * 1024 + check_pick(c, 8, 40), column_reached, NULL);
     check_reaches(c, 65535 * 1024 + check_pick(c, 8, 40), row_reached, NULL);

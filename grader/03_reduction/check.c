@@ -131,6 +131,15 @@ static void negative(struct check* c) {
     }
     batch_row(&b, 6)[0] = -INFINITY;
     run(c, &b);
+    // In narrow rows few lanes have a number, in wide ones several blocks may share a row: for them
+    // there may be other kernels, which begin with other maxima.
+    const int64_t cols[] = {5, check_pick(c, 17, 31), 65 * COLS};
+    for (int i = 0; i < 3; i++) {
+        b = batch_of(c, &contract, i < 2 ? ROWS : 1, cols[i]);
+        batch_begin(&b, "negative");
+        for (int64_t e = 0; e < b.x->count; e++) b.x->value[e] = -(double)(2 + e % 2);
+        run(c, &b);
+    }
     // A -0 where several blocks may share a row.
     b = batch_of(c, &contract, 1, 65 * COLS);
     batch_begin(&b, "negative, but for a -0");

@@ -62,6 +62,7 @@ static void outer_ragged(struct check* c) {
     for (int i = 0; i < 6; i++) sizes(c, hard[i][0], hard[i][1], WHOLE_K);
     sizes(c, ragged_size(c), ragged_size(c), WHOLE_K);
     multiply_reaches(c, &contract);
+    multiply_is_launched(c, &contract);
 }
 
 // Matrices that are some columns of wider arrays: the numbers around them do not belong to them.
@@ -247,16 +248,15 @@ static void judge_sharing(struct check* c, const struct arena_traffic* t, double
 }
 
 // Of sizes that are no whole tiles, and of odd ones, for which a launcher may have another kernel:
-// the tiles that cover them cost what whole ones do.
+// the tiles that cover them cost what whole ones do. Those of 64 x 256 are tiles, too.
 static void registers_share(struct check* c) {
-    enum { TILE = 128 };
-    const int64_t odd = TILE - 2 * check_pick(c, 0, 3) - 1;
+    const int64_t odd = WHOLE - 2 * check_pick(c, 0, 3) - 1;
     judge_sharing(c, traffic(c), M_N_K);
     judge_sharing(c,
                   traffic_of(c, WHOLE - 4 * check_pick(c, 1, 7), WHOLE - 4 * check_pick(c, 1, 7),
                              2 * WHOLE_K - 4 * check_pick(c, 1, 3)),
                   M_N_K);
-    judge_sharing(c, traffic_of(c, odd, odd, WHOLE_K - 1), (double)TILE * TILE * WHOLE_K);
+    judge_sharing(c, traffic_of(c, odd, odd, WHOLE_K - 1), M_N_K / 2);
 }
 
 static void no_conflicts(struct check* c) {

@@ -277,6 +277,9 @@ static void far_elements(struct check* c, bool backward) {
         backward ? backward_of(c, MOST_M, MOST_N, FUSED_LINEAR_NONE) : layer_of(c, FAR_M, FAR_N, 8);
     l.p = 0.5;
     check_indexes(c, l.M, BELOW, last_elements_reached, &l);
+    l.N = 1 << 16;  // so that M N is 2^32, and 2^31: in 32 bits 0, and below
+    check_is_launched(c, 1 << 16, BELOW, last_elements_reached, &l);
+    check_is_launched(c, 1 << 15, BELOW, last_elements_reached, &l);
 }
 
 static void ragged(struct check* c) {
@@ -337,6 +340,9 @@ static void not_finite(struct check* c) {
 // ---- backward
 
 static void slopes(struct check* c) {
+    // 1027 groups of four: of a grid that is rounded down to whole blocks the last three are lost,
+    // however many groups a thread has, and a block threads.
+    run(backward_of(c, 13, 316, FUSED_LINEAR_GELU), "backward, a few elements more than blocks");
     for (int f = FUSED_LINEAR_GELU; f <= FUSED_LINEAR_GELU_TANH; f++) {
         run(backward_of(c, HALF_M, WHOLE_N, f), "backward");
         struct layer l = backward_of(c, check_pick(c, 3, 33), 4 * check_pick(c, 1, 33), f);

@@ -214,6 +214,9 @@ static void any_rows(struct check* c) {
     run_random(c, 1, COLS);
     batch_many_rows(c, &contract, 128, (struct batch_call){fill, compare});
     batch_reaches(c, &contract);
+    // Of each width there may be another kernel, and another grid.
+    const int64_t cols[] = {check_pick(c, 1060, 20000), check_pick(c, 22000, 50000), 130 * 1024};
+    batch_many_rows_of(c, &contract, cols, 3);
 }
 
 static void strided(struct check* c) {
@@ -235,8 +238,8 @@ static void strided(struct check* c) {
 
 // Rows around 145, -65 and -20005. exp of these is infinite, small, and 0.
 static void far_from_zero(struct check* c) {
-    int64_t cols[] = {COLS, WIDE};
-    for (int i = 0; i < 2; i++) {
+    int64_t cols[] = {COLS, WIDE, check_pick(c, 17, 31)};
+    for (int i = 0; i < 3; i++) {
         struct batch b = batch_of(c, &contract, ROWS, cols[i]);
         batch_begin(&b, "around 145, -65 and -20005");
         for (int64_t row = 0; row < ROWS; row++) {

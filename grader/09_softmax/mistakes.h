@@ -356,6 +356,19 @@ static enum cause from_groups(const struct batch* b) {
     return CAUSE_NONE;
 }
 
+// Is a row of scores far below 0 a row of zeros, and no other one?
+static bool is_low_lost(const struct batch* b) {
+    bool any = false;
+    for (int64_t row = 0; row < b->rows; row++) {
+        const double m = row_max(batch_row(b, row), b->cols);
+        bool zero = m > -INFINITY;
+        for (int64_t j = 0; j < b->cols && zero; j++) zero = got_of(b, row)[j] == 0;
+        if (zero && m >= -80) return false;
+        any |= zero;
+    }
+    return any;
+}
+
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct batch* b = check_description(c);
     int64_t wrong = 0, wrong_empty = 0;
@@ -365,7 +378,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
         wrong++;
         wrong_empty += row_max(batch_row(b, row), b->cols) == -INFINITY;
     }
-    if (wrong == 0) return CAUSE_NONE;  // only the mean is wrong
+    if (wrong == 0) return is_low_lost(b) ? CAUSE_max_init : CAUSE_NONE;  // only the mean is wrong
     if (wrong == wrong_empty) return CAUSE_empty_row;
 
     if (is_divided_by_low(b)) return CAUSE_sum_init;

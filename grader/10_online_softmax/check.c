@@ -141,10 +141,14 @@ static void negative(struct check* c) {
     batch_fill(&b, -20010.0, -20000.0);
     b.x->value[check_pick(c, 0, b.cols - 1)] = -0.0;
     run(c, &b);
-    b = batch_of(c, &contract, ROWS, COLS);
-    batch_begin(&b, "all below -20000");
-    batch_fill(&b, -20010.0, -20000.0);
-    run(c, &b);
+    // Narrow rows and very wide ones, for which there may be other kernels, too.
+    const int64_t cols[] = {COLS, 5, check_pick(c, 17, 31), 65 * COLS};
+    for (int i = 0; i < 4; i++) {
+        b = batch_of(c, &contract, i < 3 ? ROWS : 1, cols[i]);
+        batch_begin(&b, "all below -20000");
+        batch_fill(&b, -20010.0, -20000.0);
+        run(c, &b);
+    }
 }
 
 static void masked(struct check* c) {
@@ -185,6 +189,19 @@ static void long_tail(struct check* c) {
     struct batch b = batch_of(c, &contract, 4, 8 * COLS);
     batch_begin(&b, "one score 14 above all others");
     batch_fill_long_tail(&b);
+    check_run(c);
+    compare_within(c, &b, ldexp((double)b.cols, -24));
+}
+
+// The first scores, of which every thread has one, are 10 above all others, which weigh little each
+// and more than a two hundredth together: a tile far below the maximum is no tile of nothing.
+static void long_plateau(struct check* c) {
+    enum { TOP = 128 };
+    struct batch b = batch_of(c, &contract, 2, 24 * COLS);
+    batch_begin(&b, "the first 128 scores are 10 above all others");
+    batch_fill(&b, -10.5, -10.3);
+    for (int64_t row = 0; row < b.rows; row++)
+        for (int64_t j = 0; j < TOP; j++) batch_row(&b, row)[j] = 0;
     check_run(c);
     compare_within(c, &b, ldexp((double)b.cols, -24));
 }
@@ -273,6 +290,7 @@ static void rising_equal_large(struct check* c) {
     run(c, &b);
     rises_late(c);
     long_tail(c);
+    long_plateau(c);
     few_equal(c);
 }
 

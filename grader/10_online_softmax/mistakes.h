@@ -384,6 +384,17 @@ static struct pair max_of_tile(const struct batch* b, int64_t row, int variant) 
     return written(m, row_sum_exp(x, b->cols, m));
 }
 
+// What is 4 or more below the maximum is not in the sum, or 5, and so on.
+enum { BELOW = 16 };
+static struct pair far_below_dropped(const struct batch* b, int64_t row, int variant) {
+    const double *x = batch_row(b, row), m = b->out[0]->want[row];
+    double l = 0;
+    if (m == -INFINITY) return pair_wanted(b, row);
+    for (int64_t j = 0; j < b->cols; j++)
+        if (x[j] > m - 4 - variant) l += exp(x[j] - m);
+    return written(m, l);
+}
+
 static const struct hypothesis mistakes[] = {
     PAIR(stride_ignored, 1, rows_packed),
     PAIR(max_short, APART* OF_APART, max_short),
@@ -404,6 +415,7 @@ static const struct hypothesis mistakes[] = {
     PAIR(inner_tail, SWEEPS, rest_low),
     PAIR(inner_tail, SWEEPS, rest_from_before),
     PAIR(sum_short, APART* OF_APART, sum_short),
+    PAIR(sum_short, BELOW, far_below_dropped),
     PAIR(rescale_repeated, ALPHA_FIRST_ALONE* LAYOUTS, rescaled_each),
     PAIR(no_rescale, LAYOUTS, rescaled_first),
     PAIR(max_before, LAYOUTS, old_m_subtracted),
@@ -445,14 +457,19 @@ static bool is_product_rounded(const struct batch* b, double budget) {
 #define FAR_BELOW -1e5
 
 // Rows of finite scores so low that they were taken for hidden ones have an l of 0. Where no
-// maximum is subtracted it is 0 as well, but in rows that are less low, too.
+// maximum is subtracted it is 0 as well, but in rows that are less low, too; and where rows far
+// above 0 are right, it was subtracted.
 static bool is_low_taken_for_hidden(const struct batch* b, double budget) {
+    bool far_above = false, less_low = false;
     for (int64_t row = 0; row < b->rows; row++) {
         const double m = b->out[0]->want[row], l = b->out[1]->got[row];
-        if (fabs(l - b->out[1]->want[row]) <= budget) continue;
-        if (l != 0 || !(m < LOW) || m == -INFINITY) return false;
+        const bool right = fabs(l - b->out[1]->want[row]) <= budget;
+        far_above |= right && m > -FAR_BELOW;
+        if (right) continue;
+        if (l != 0 || !(m < FAR_BELOW) || m == -INFINITY) return false;
+        less_low |= m >= LOW;
     }
-    return true;
+    return far_above || !less_low;
 }
 
 // A maximum whose product with log2(e) is no float: where it is multiplied before it is subtracted,

@@ -2,7 +2,7 @@
 #ifndef MISTAKES_H
 #define MISTAKES_H
 
-#include "head.h"
+#include "parts.h"
 
 // How a kernel differs from a right one. All 0: it does not.
 struct twist {
@@ -117,19 +117,6 @@ static double twisted_LSE(const struct twist* w, struct sums s) {
     default:
         return LSE;
     }
-}
-
-enum { PIECE = 8 };  // logits that are loaded at once, from multiples of 16 bytes on
-
-// How many logits of the row that begins at element `at` lie before its first whole piece; and is
-// logit j in a whole piece?
-static int64_t head_of_row(const struct head* h, int64_t at) {
-    const int64_t later = (PIECE - at % PIECE) % PIECE;
-    return later < h->V ? later : h->V;
-}
-static bool is_in_piece(const struct head* h, int64_t at, int64_t j) {
-    const int64_t first = head_of_row(h, at);
-    return j >= first && j < first + (h->V - first) / PIECE * PIECE;
 }
 
 // What a thread, and later a warp, knows of a row.
@@ -360,11 +347,6 @@ static const struct hypothesis mistakes[] = {
     {0},
 };
 
-static bool differs(double got, double want, double allowed) {
-    if (isnan(want)) return !isnan(got);
-    return !(got == want || fabs(got - want) <= allowed);
-}
-
 // Rows that do not count: is their LSE or gradient other than 0, and nothing else wrong, but rows
 // whose label is ignore_index cut to an int?
 static bool ignored_are_wrong(const struct head* h, const struct tensor* t, double allowed) {
@@ -434,7 +416,8 @@ static bool is_divided_by_0(const struct head* h, const struct tensor* t) {
 
 // Is the gradient of every row that counts off by one factor, and LSE right? That factor is the
 // mean's, where no smoothing makes a label's part smaller.
-static bool is_divided_alike(const struct head* h, const struct tensor* t, double allowed) {
+static bool is_divided_alike(const struct head* h, const struct tensor* t, double allowed,
+                             double* factor) {
     double low = INFINITY, high = 0, most = 0;
     if (t != h->logits || h->smoothing > 0) return false;
     for (int64_t row = 0; row < h->rows; row++) {
@@ -450,6 +433,7 @@ static bool is_divided_alike(const struct head* h, const struct tensor* t, doubl
         }
     }
     if (!(low > 0 && high - low <= 0x1p-6 * high) || fabs(high - 1) < 0x1p-5) return false;
+    *factor = high;
     for (int64_t row = 0; row < h->rows; row++)
         for (int64_t j = 0; j < h->V; j++) {
             const int64_t e = place_of(h, row, j);
@@ -468,39 +452,6 @@ static bool is_wrong_without_token(const struct head* h, double allowed) {
         any = true;
     }
     return any;
-}
-
-// LSE lacks some logits, or has numbers too many: as the end of a row, or its logits outside of
-// whole pieces, or what a row is filled up with would make it.
-static enum cause from_LSE(const struct head* h, double allowed) {
-    enum { FRONT, BACK, BOTH, EDGES };
-    bool less = true, dropped[16], padded[16], edge[EDGES] = {true, true, true};
-    for (int k = 0; k < 16; k++) dropped[k] = padded[k] = true;
-    for (int64_t row = 0; row < h->rows; row++) {
-        const double got = h->LSE->got[row];
-        if (!counts(h, row)) continue;
-        less &= got <= h->LSE->want[row] + allowed;
-        const double* x = logits_of(h, row);
-        for (int k = 0; k < 16; k++) {
-            int64_t piece = (int64_t)1 << k, left = h->V - h->V % piece,
-                    pad = (piece - h->V % piece) % piece;
-            struct sums s = sums_of(x, left), all = sums_of(x, h->V);
-            double m = fmax(all.m, 0), l = all.l * exp(all.m - m) + (double)pad * exp(-m);
-            dropped[k] &= !differs(got, s.m + log(s.l), allowed);
-            padded[k] &= !differs(got, m + log(l), allowed);
-        }
-        const int64_t head = head_of_row(h, place_of(h, row, 0)), back = (h->V - head) % PIECE;
-        for (int e = 0; e < EDGES; e++) {
-            const int64_t begin = e == BACK ? 0 : head, end = e == FRONT ? h->V : h->V - back;
-            struct sums s = sums_of(x + begin, end - begin);
-            edge[e] &= !differs(got, s.m + log(s.l), allowed);
-        }
-    }
-    for (int k = 1; k < 16; k++)
-        if (dropped[k] || padded[k]) return CAUSE_inner_tail;
-    for (int e = 0; e < EDGES; e++)
-        if (edge[e]) return CAUSE_inner_tail;
-    return less ? CAUSE_merge_lost : CAUSE_NONE;
 }
 
 // Is LSE in each wrong row what it is where l is not rescaled? That may be little more than
@@ -570,12 +521,15 @@ static enum cause explain_within(const struct head* h, const struct tensor* t, s
     if (cause) return cause;
     if (t == h->loss) {
         bool near = fabs(t->got[0] - t->want[0]) <= 0.02 * fabs(t->want[0]);
-        if (near) return CAUSE_low_precision;
+        if (near) return is_sum_short(h) ? CAUSE_smoothing : CAUSE_low_precision;
         if (isnan(t->got[0]) && isfinite(t->want[0])) return CAUSE_nan_leak;
         return CAUSE_NONE;
     }
     if (ignored_are_wrong(h, t, budget.max)) return CAUSE_ignore_index;
-    if (is_divided_by_0(h, t) || is_divided_alike(h, t, budget.max)) return CAUSE_mean_divisor;
+    double factor = 1;
+    if (is_divided_by_0(h, t)) return CAUSE_mean_divisor;
+    if (is_divided_alike(h, t, budget.max, &factor))
+        return is_no_count(h, factor) ? CAUSE_workspace_uncleared : CAUSE_mean_divisor;
     struct wrong_rows w = wrong_rows_of(h, t, budget.max);
     if (w.any && w.lost && w.ruled_out) return CAUSE_empty_state;
     if (w.any && w.lost && w.infinite && w.high > 80.0) return CAUSE_overflow;

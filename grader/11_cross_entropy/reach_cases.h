@@ -6,15 +6,40 @@
 #include "check/reach.h"
 #include "head.h"
 
+// Every other one of the last rows does not count: each has its own label.
 static bool reached(struct check* c, const void* unused, int64_t rows) {
+    enum { LAST = 8 };
     struct head h = head_of(c, rows, 1);
     (void)unused;
     head_begin(&h, "the last of many rows");
-    for (int64_t row = 0; row < rows; row++) logits_of(&h, row)[0] = (double)(1 + row % 251);
+    for (int64_t row = 0; row < rows; row++) {
+        const bool counts = row < rows - LAST || row % 2 == 0;
+        logits_of(&h, row)[0] = (double)(1 + row % 251);
+        if (!counts) set_label(&h, row, h.ignore_index);
+        h.LSE->want[row] = counts ? *logits_of(&h, row) : 0;
+    }
     check_run_few_blocks(c);
     check_run(c);
-    for (int64_t row = 0; row < rows; row++) h.LSE->want[row] = *logits_of(&h, row);
     return check_end_is_right(h.LSE);
+}
+
+// Rows of a width, for which there may be another kernel with another grid: is its launch refused?
+static bool width_reached(struct check* c, const void* V, int64_t rows) {
+    enum { SHOWN = 1 };
+    struct head h = head_of(c, rows, *(const int64_t*)V);
+    check_case(c, "rows = %lld, V = %lld", (long long)rows, (long long)h.V);
+    declare_shown(c, &h, SHOWN);
+    check_run_last_block(c);
+    check_run(c);
+    return true;
+}
+
+static void rows_reach(struct check* c) {
+    enum { ROWS = 70000 };
+    check_reaches(c, (1 << 16) + check_pick(c, 8, 40), reached, NULL);
+    const int64_t V[] = {check_pick(c, 500, 4000), check_pick(c, 10000, 30000),
+                         check_pick(c, 35000, 60000), check_pick(c, 110000, 150000)};
+    for (int i = 0; i < 4; i++) check_takes(c, ROWS, width_reached, &V[i]);
 }
 
 // Are the gradients of the last row's logits, but for the label's, to each other what p - eps / V

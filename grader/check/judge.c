@@ -214,9 +214,10 @@ static bool names_the_index(enum cause cause) {
            cause == CAUSE_transposed || cause == CAUSE_batch_ignored || cause == CAUSE_head_ignored;
 }
 
-// Mistakes that leave a part of a sum.
+// Mistakes that leave a part of a sum, or an empty one.
 static bool is_of_parts(enum cause cause) {
-    return cause == CAUSE_merge_lost || cause == CAUSE_inner_tail || cause == CAUSE_tile_skipped;
+    return cause == CAUSE_merge_lost || cause == CAUSE_stays_empty || cause == CAUSE_inner_tail ||
+           cause == CAUSE_tile_skipped;
 }
 
 // Mistakes that leave NaN where there was nothing.

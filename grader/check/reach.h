@@ -90,6 +90,17 @@ void check_begins(struct check* c, int64_t size, int64_t fewer, reached_fn reach
 // holds, it is not done. All blocks run.
 void check_walks(struct check* c, int64_t size, reached_fn reached, const void* problem);
 
+// Has the launcher asked for the product of the sizes in 32 bits, to find out whether there is
+// anything to do? With `size` the product is a multiple of 2^32, or as an int below 0; with `fewer`
+// it is neither. The item fails as wrapped_index if with `fewer` there is a launch, and with `size`
+// none. No kernel runs.
+void check_is_launched(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
+                       const void* problem);
+
+// Has a grid for `size` rows or columns more blocks in y or z than there can be? No kernel runs:
+// only where one has, the case is run, whose launch is refused.
+void check_takes(struct check* c, int64_t size, reached_fn reached, const void* problem);
+
 // The blocks that the launcher launches for a size: no kernel runs.
 int64_t check_blocks_at(struct check* c, reached_fn reached, const void* problem, int64_t size);
 

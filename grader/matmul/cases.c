@@ -397,7 +397,28 @@ void multiply_huge_of(struct check* c, const struct huge* huge) {
                           FEWER, end_reached, huge);
 }
 
+// Rows of 2^16 elements of C, with something to multiply. For check_is_launched() alone.
+static bool launched(struct check* c, const void* of, int64_t M) {
+    enum { SHOWN = 64, N = 1 << 16 };
+    struct product p = begin(c, of, M, N, SHOWN);
+    p.before_M = M - 1;
+    p.before_N = N - SHOWN;
+    p.M = 1;
+    p.N = SHOWN;
+    product_declare(&p);
+    if (p.of->strides) check_vary(c, "stride_C", 0, N), check_vary(c, "stride_B", 0, N);
+    check_run_last_block(c);
+    check_run(c);
+    return true;
+}
+
+void multiply_is_launched(struct check* c, const struct matmul* of) {
+    check_is_launched(c, 1 << 16, FEWER, launched, of);
+    check_is_launched(c, 1 << 15, FEWER, launched, of);
+}
+
 void multiply_huge(struct check* c, const struct matmul* of) {
+    multiply_is_launched(c, of);
     for (int odd = 0; odd < 2; odd++) {
         const struct huge huge = {of, odd ? check_pick(c, 1, 7) : 0, NULL};
         multiply_huge_of(c, &huge);

@@ -68,6 +68,10 @@ void multiply_reaches(struct check* c, const struct matmul* of);
 // of 8 elements long, once they are not; and C alone, with K = 0.
 void multiply_huge(struct check* c, const struct matmul* of);
 
+// M N is 2^32, and 2^31, which in 32 bits is 0, and below: check_is_launched(). A part of
+// multiply_huge().
+void multiply_is_launched(struct check* c, const struct matmul* of);
+
 // The same of matrices whose sizes have the remainder `odd` by 8. A launcher's own `begin` starts a
 // case of M x N x K, or of a few less; NULL: its contract's.
 struct huge {

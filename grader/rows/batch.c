@@ -363,6 +363,25 @@ void batch_reaches(struct check* c, const struct rows* of) {
     check_reaches_limit(c, INT32_MAX - check_pick(c, 0, 3), reached, of);
 }
 
+// Rows of a width, of which the last one is there.
+struct width {
+    const struct rows* of;
+    int64_t cols;
+};
+
+static bool width_reached(struct check* c, const void* width, int64_t rows) {
+    const struct width* w = width;
+    return end_reached(c, w->of, rows, 1, w->cols, check_run_last_block);
+}
+
+void batch_many_rows_of(struct check* c, const struct rows* of, const int64_t cols[], int count) {
+    enum { ROWS = 70000 };
+    for (int i = 0; i < count; i++) {
+        const struct width width = {of, cols[i]};
+        check_takes(c, ROWS, width_reached, &width);
+    }
+}
+
 void batch_many_wide_rows(struct check* c, const struct rows* of) {
     enum { ROWS = 70000 };
     if (check_blocks_at(c, wide_reached, of, ROWS) >= ROWS)

@@ -144,6 +144,10 @@ void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols);
 // check_reaches().
 void batch_reaches(struct check* c, const struct rows* of);
 
+// As many rows of other widths, for which a launcher may have other kernels with other grids:
+// check_takes().
+void batch_many_rows_of(struct check* c, const struct rows* of, const int64_t cols[], int count);
+
 // Many rows that are wide as well: blocks that share a row may have no room for the parts of so
 // many. check_reaches(); of grids that have a block for each row, or more.
 void batch_many_wide_rows(struct check* c, const struct rows* of);
