@@ -364,13 +364,16 @@ static bool is_ticket_never_last(const struct decode* p) {
     return false;
 }
 
-// Is all that is wrong what nobody has written?
+// Is something wrong that nobody has written, and nothing else?
 static bool is_only_unwritten(const struct tensor* t, struct budget budget) {
-    for (int64_t e = 0; e < t->count; e++)
-        if (check_was_written(t, e) && t->got[e] != t->want[e] &&
-            !(fabs(t->got[e] - t->want[e]) <= budget.max))
+    bool any = false;
+    for (int64_t e = 0; e < t->count; e++) {
+        const bool written = check_was_written(t, e);
+        any |= !written;
+        if (written && t->got[e] != t->want[e] && !(fabs(t->got[e] - t->want[e]) <= budget.max))
             return false;
-    return true;
+    }
+    return any;
 }
 
 static enum cause explain_nothing_written(struct check* c, const struct tensor* t) {
