@@ -32,11 +32,10 @@ static bool other_queries(const struct decode* p, int64_t b, int variant, struct
     return variant < p->B;
 }
 
-// Rows of the table as long as the sequence needs, not as they are.
+// Rows of the table as long as the sequences need, or as this one does, not as they are.
 static bool packed_table(const struct decode* p, int64_t b, int variant, struct view* v) {
-    (void)variant;
     int64_t first = 0;
-    for (int64_t n = 0; n < b; n++) first += pages_used(p, n);
+    for (int64_t n = 0; n < b; n++) first += pages_used(p, variant ? b : n);
     for (int64_t n = 0; n < pages_used(p, b); n++) {
         int64_t at = first + n;
         v->page[n] = at < p->B * p->max_pages ? p->page[at / p->max_pages][at % p->max_pages] : -1;
@@ -170,7 +169,7 @@ static const struct hypothesis of_places[] = {
     LOOKS(CAUSE_length_ignored, other_length, MOST_BATCHES),
     LOOKS(CAUSE_batch_ignored, other_table, MOST_BATCHES),
     LOOKS(CAUSE_batch_ignored, other_queries, MOST_BATCHES),
-    LOOKS(CAUSE_page_table, packed_table, 1),
+    LOOKS(CAUSE_page_table, packed_table, 2),
     LOOKS(CAUSE_page_table, no_table, 2),
     LOOKS(CAUSE_page_table, other_page_size, 10),
     LOOKS(CAUSE_page_table, masked_slots, 1),
@@ -365,6 +364,18 @@ static bool is_ticket_never_last(const struct decode* p) {
     return false;
 }
 
+// Is something wrong that nobody has written, and nothing else?
+static bool is_only_unwritten(const struct tensor* t, struct budget budget) {
+    bool any = false;
+    for (int64_t e = 0; e < t->count; e++) {
+        const bool written = check_was_written(t, e);
+        any |= !written;
+        if (written && t->got[e] != t->want[e] && !(fabs(t->got[e] - t->want[e]) <= budget.max))
+            return false;
+    }
+    return any;
+}
+
 static enum cause explain_nothing_written(struct check* c, const struct tensor* t) {
     const struct decode* p = check_description(c);
     (void)t;
@@ -391,6 +402,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (p->is_mixed) return CAUSE_block_order;  // the same was right before
     if (is_ticket_never_last(p)) return CAUSE_last_ticket;
     if (t == p->tickets) return CAUSE_ticket_kept;
+    if (is_only_unwritten(t, budget)) return CAUSE_NONE;
     p->NaN_stays = stays_NaN(c, p);
     enum cause cause = explain_nothing(p);
     if (!cause) cause = explain_packed(&s);

@@ -39,9 +39,9 @@ static struct loop loop_of(const struct problem* p, const struct backward* w, in
     int64_t T = w->tile, key = j / w->keys_tile * w->keys_tile;
     int64_t first = key - w->shift, last = first + w->keys_tile - 1;  // see the first key; the last
     const int64_t last_key = (key + w->keys_tile < p->N_k ? last : p->N_k - 1 - w->shift);
-    struct loop l = {0, 0};
-    if (p->causal && first > 0) l.start = first / T * T;
-    if (p->causal && w->flaw.late_start) l.start = (last_key > 0 ? last_key : 0) / T * T;
+    struct loop l = {p->causal && first > 0 ? first / T * T : 0, 0};
+    const int64_t late = w->flaw.late_start == BY_LAST_KEY ? last_key : key;
+    if (p->causal && w->flaw.late_start) l.start = (late > 0 ? late : 0) / T * T;
     if (p->causal && last > 0) l.full_start = CEIL_DIV(last, T) * T;
     if (key + w->keys_tile > p->N_k) l.full_start = CEIL_DIV(p->N_q, T) * T;
     return l;
@@ -79,7 +79,8 @@ static int times_in_loop(const struct problem* p, const struct backward* w, int6
     struct loop l = loop_of(p, w, j);
     if (f->last == TAIL_TWICE && i >= p->N_q / w->tile * w->tile && i < l.full_start)
         return is_hidden(p, w, h, i, j) ? 1 : 2;
-    if (is_hidden(p, w, h, i, j) || (f->late_start && i < l.start)) return 0;
+    const bool in_time = f->late_start == PART_3_OF_SQUARE && i >= l.full_start;
+    if (is_hidden(p, w, h, i, j) || (f->late_start && i < l.start && !in_time)) return 0;
     bool at_start = i >= l.start && i < l.start + w->tile && i < l.full_start;
     bool at_full_start = i >= l.full_start && i < l.full_start + w->tile;
     if (f->part_lacks_first) {
@@ -156,7 +157,6 @@ static const double* read_row(const struct head* t, const double* const* value, 
 // have different orders.
 static double delta_of(const struct head* t, int64_t i) {
     const struct backward* w = t->w;
-    const double more = w->added ? w->added[place_in(t->p, ARRAY_LSE, t->b, t->h, i)] : 0;
     int64_t h = w->flaw.first_delta ? t->h / t->p->group * t->p->group : t->h;
     if (w->flaw.delta_rows && i / w->flaw.delta_rows % 2) i -= w->flaw.delta_rows;
     const double* O = w->value[ARRAY_O] + place(w->stride[ARRAY_O], t->b, h, i);
@@ -170,7 +170,7 @@ static double delta_of(const struct head* t, int64_t i) {
         delta = op(t, delta + product);
     }
     if (w->flaw.delta_kept == DELTA_ROUNDED) delta = dtype_round(dtype, delta);
-    return w->added ? op(t, delta + more) : delta;
+    return w->added ? op(t, delta + w->added[place_in(t->p, ARRAY_LSE, t->b, t->h, i)]) : delta;
 }
 
 static double scale_of(const struct problem* p, int scale) {

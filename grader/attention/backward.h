@@ -74,7 +74,9 @@ struct backward_flaw {
     bool short_keys_lost;                          // keys in a tile that is not full do not count
     enum count { ONCE, SKIPPED, TWICE } at_start;  // the first tile that sees a key of the tile
     enum count at_full_start;                      // the first tile that sees all of them
-    bool late_start;        // it begins with the first tile that sees the last key of the tile
+    // It begins with the first tile that sees the last key of the tile; or part 3 does, or all, as
+    // if N_q = N_k.
+    enum { ON_TIME, BY_LAST_KEY, PART_3_OF_SQUARE, LOOP_OF_SQUARE } late_start;
     bool part_lacks_first;  // the first tile of each part of the main loop does not count
     // the last tile of queries; TAIL_TWICE: where it is not full, and no mask was asked once
     enum {

@@ -91,15 +91,14 @@ static const struct hypothesis in_lanes[] = {{CAUSE_delta, OF_OTHER_QUERY(2)},
                                              {CAUSE_fragment_order, OF_OTHER_QUERY(1)},
                                              {0}};
 
-// The mask asks about another pair than the one in the register.
+// The mask asks about another pair than the one in the register: that of .like, or a later one.
 static bool asked_elsewhere(const struct suspect* s, const struct hypothesis* h, int variant,
                             double* guess) {
     static const int64_t tiles[] = {128, 64, 32, 48};
     enum { TILES = sizeof tiles / sizeof tiles[0] };
     const struct problem* p = s->problem;
     struct backward w = backward_right(p);
-    (void)h;
-    w.flaw.asked = (enum asked)(OWN_PAIR + 1 + variant / TILES);
+    w.flaw.asked = (enum asked)(*(const int*)h->like + variant / TILES);
     w.flaw.asked_of_keys = s->tensor != p->array[ARRAY_dQ].tensor;
     w.tile = w.keys_tile = tiles[variant % TILES];
     if (w.flaw.asked < OF_FIRST_8 && variant % TILES > 0) return false;
@@ -107,7 +106,9 @@ static bool asked_elsewhere(const struct suspect* s, const struct hypothesis* h,
 }
 
 static const struct hypothesis in_mask_of_lanes[] = {
-    {CAUSE_fragment_order, asked_elsewhere, 4 * (WAYS_TO_ASK - 1), NULL}, {0}};
+    {CAUSE_fragment_order, asked_elsewhere, 4 * (OF_FIRST_16 - 1), (&(const int){OWN_PAIR + 1})},
+    {CAUSE_place_in_tile, asked_elsewhere, 4 * 2, (&(const int){OF_FIRST_16})},
+    {0}};
 
 // ---- an array in the place of another array ------------------------------------------------
 
@@ -280,7 +281,8 @@ static const struct backward_flaw unmasked_tiles[] = {{.mask = MASK_TILES},
                                                       {.mask = MASK_NOT_IN_LAST}};
 // A walk over the heads of a group asks for the mask in the first one alone.
 static const struct backward_flaw later_heads[] = {{.mask = MASK_TILES, .first_head_masked = true}};
-static const struct backward_flaw lost_tiles[] = {{.at_start = SKIPPED}, {.late_start = true}};
+static const struct backward_flaw lost_tiles[] = {{.at_start = SKIPPED},
+                                                  {.late_start = BY_LAST_KEY}};
 
 static const struct hypothesis in_diagonal[] = {
     {CAUSE_diagonal_unmasked, flawed_at_diagonal, 32, unmasked_tiles},
@@ -290,13 +292,22 @@ static const struct hypothesis in_diagonal[] = {
 
 // ---- all -----------------------------------------------------------------------------------
 
-// dP - delta is NaN everywhere, and dV, which needs no delta, is right: delta was read, but never
-// written.
+// dP - delta is NaN all over some heads, of the others nowhere, and dV, which needs no delta, is
+// right: delta was read, but never written.
 static bool is_without_delta(const struct suspect* s) {
     const struct problem* p = s->problem;
-    return s->tensor == p->array[ARRAY_dK].tensor &&
-           backward_count_nonfinite(s->tensor) ==
-               p->B * p->H / sharing(p, ARRAY_dK) * p->N_k * p->d;
+    bool any = false;
+    if (s->tensor != p->array[ARRAY_dK].tensor) return false;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h += sharing(p, ARRAY_dK)) {
+            int64_t bad = 0;
+            for (int64_t j = 0; j < p->N_k; j++)
+                for (int64_t x = 0; x < p->d; x++)
+                    bad += !isfinite(s->tensor->got[place_in(p, ARRAY_dK, b, h, j) + x]);
+            if (bad != 0 && bad != p->N_k * p->d) return false;
+            any |= bad != 0;
+        }
+    return any;
 }
 
 enum cause backward_explain_products(struct check* c, const struct tensor* t,

@@ -47,8 +47,12 @@ void asked_about(enum asked how, int64_t* row, int64_t* column) {
     if (how == COLUMN_OF_H || how == H_AND_E) *column += h - e;
     if (how == ROW_OF_E || how == H_AND_E) *row += 8 * (e - h);
     if (how == ROW_E_OF_32) *row = *row / 32 * 32 + *row % 8 + 8 * e;
+    if (how == ROW_OF_G) *row -= 8 * h;
+    if (how == ROW_OF_16) *row -= *row / 16 % 2 * 16;
     if (how == OF_FIRST_8) *column %= 8;
     if (how == BY_N) *column -= 7 * n;
+    if (how == OF_FIRST_16) *column %= 16;
+    if (how == OF_FIRST_32) *column %= 32;
 }
 
 double* take(const struct problem* p, enum taken how, enum which a, const double* value) {

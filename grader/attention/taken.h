@@ -31,13 +31,17 @@ enum asked {
     ROW_OF_E,       // row g + 8e is
     H_AND_E,        // both
     ROW_E_OF_32,    // row g + 8e of 32 rows, which are numbered 2r + h
+    ROW_OF_G,       // row g is asked about, without 8h
+    ROW_OF_16,      // of 32 rows those of the second 16 are taken for those of the first
     OF_FIRST_8,     // column 2t + e, without 8n
     BY_N,           // column n + 2t + e
+    OF_FIRST_16,    // a warp has so many columns of a tile, and takes them for the first ones
+    OF_FIRST_32,
     WAYS_TO_ASK
 };
 
 // Sets the row and the column, which count from the tile's first ones, to those that are asked
-// about. With all but the last two ways the column may count from any multiple of 16, and the row
+// about. With the ways before OF_FIRST_8 the column may count from any multiple of 16, and the row
 // may from any of 32.
 void asked_about(enum asked how, int64_t* row, int64_t* column);
 

@@ -31,8 +31,12 @@
           "a fixed grid leaves elements out: each thread goes on by as many as the grid has "      \
           "threads")                                                                               \
     CAUSE(blocks_ignored, "the launch has another number of blocks than was asked for")            \
-    CAUSE(batch_ignored, "the first batch is right and others are not: its offset is missing")     \
-    CAUSE(head_ignored, "the first head is right and others are not: its offset is missing")       \
+    CAUSE(batch_ignored,                                                                           \
+          "batches are not where they belong: a batch's offset is missing, or is not the one "     \
+          "that this array's axes or strides give")                                                \
+    CAUSE(head_ignored,                                                                            \
+          "heads are not where they belong: a head's offset is missing, or is not the one that "   \
+          "this array's axes or strides give")                                                     \
     CAUSE(head_mapping, "query head h uses key head h / (H_q / H_k): neighbours share one, in "    \
                         "groups of any size, "                                                     \
                         "3 as well")                                                               \
@@ -216,7 +220,8 @@
           "queries lose keys that they see: a key is seen if from <= key < to, in each tile that " \
           "any of them lies in")                                                                   \
     CAUSE(place_in_tile,                                                                           \
-          "a number in the tile is taken for one in the sequence: add where the tile begins")      \
+          "a number in the tile, or in a warp's part of it, is taken for one in the sequence: "    \
+          "add where it begins")                                                                   \
     CAUSE(hidden_in_one, "hidden pairs count in dV or in dK: both P and dS are 0 there")           \
     CAUSE(softcap, "a score s becomes softcap * tanh(s / softcap), behind the scale")              \
     CAUSE(softcap_late, "a hidden score of -infinity becomes -softcap: cap first, then mask")      \

@@ -349,8 +349,10 @@ static void judge_host(struct check* c, int round) {
                    : round > 0 && !trial_fails_alone(c, round, NULL, NULL) ? CAUSE_stale_state
                                                                            : CAUSE_never_written,
                    "the launcher launched no kernel%s", begin_words(c, begin, sizeof begin));
+    // Fewer bytes than the outputs have elements are no result, but the copy waits for them.
+    const bool waits = (lesson.promises & DOES_NOT_WAIT) && c->answer.to_host[round] < to_write;
     if (!on_host && c->answer.to_host[round] > 0)
-        check_fail(c, CAUSE_host_computed,
+        check_fail(c, waits ? CAUSE_waits : CAUSE_host_computed,
                    "the launcher brought %lld bytes to the host, or allocated them where host code "
                    "reaches them (cudaMallocManaged, cudaMallocHost)",
                    (long long)c->answer.to_host[round]);
