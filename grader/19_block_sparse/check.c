@@ -128,6 +128,13 @@ static void judge_heads(struct problem p) {
     judge(p, mask, JUDGE_O);
 }
 
+// Heads whose masks have more columns than rows, and more rows than columns: where a list of a
+// head begins depends on both.
+static void judge_uneven_heads(struct check* c, const struct contract* of) {
+    judge(sizes(c, of, 3, 16, BLOCK + 16), "01 10 01", JUDGE_O);
+    judge(sizes(c, of, 3, BLOCK + 16, 16), "0/1 1/0 0/1", JUDGE_O);
+}
+
 // Bytes that are read with no active block, with one of four, and with all four: masks[].
 static void count_reads(struct problem p, const char* const masks[3], double read[3]) {
     for (int n = 0; n < 3; n++) {
@@ -178,6 +185,7 @@ static void forward_short(struct check* c) {
         forward_case(sizes(c, &of_forward, 1, N[n][0], N[n][1]), PACKED, "", JUDGE_O);
     }
     judge(sizes(c, &of_forward, 1, 16, BLOCK + 40), "10", JUDGE_O);  // the short one is not active
+    judge_uneven_heads(c, &of_forward);
     // More numbers of lists, and bytes of the mask, than 32 bits count, too.
     attention_reaches(sizes(c, &of_forward, 5, 1, 65 * BLOCK), REACH_MOST - check_pick(c, 0, 9));
     attention_most_heads(sizes(c, &of_forward, 1, 16, 16));
@@ -214,6 +222,7 @@ static void short_blocks(struct check* c) {
     backward_case(sizes(c, &of_backward, 1, N_q, N_k));
     N_k = check_pick(c, 2, 4), N_q = check_pick(c, 2, 3);
     backward_case_tested(sizes(c, &of_backward, 1, N_q, N_k));
+    judge_uneven_heads(c, &of_backward);
     attention_most_heads(sizes(c, &of_backward, 1, 16, 16));
     attention_reaches(with_heads(sizes(c, &of_backward, 1, 1, 16), 2, 12),
                       (1 << 27) - check_pick(c, 0, 9));

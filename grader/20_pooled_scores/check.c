@@ -434,6 +434,12 @@ static void cheap(struct check* c) {
     // As forward_kept(), with R of 4 x 1032; and with large pools.
     bytes_of_K_and_V(c, 16, 4128, false, 4);
     bytes_of_K_and_V(c, 32, 1024, false, 32);
+    // One tile of queries. A pool's last tile of keys is no whole one: what is behind it belongs to
+    // the next pool.
+    read = bytes_of_K_and_V(c, SMALLEST_TILE, FEW, false, 100);
+    check_at_most(c, CAUSE_too_much_read,
+                  "times that K and V are read, both counted, of pools of 100",
+                  read / (of_a_key * FEW), 3.1);
 }
 
 // Whole tiles, and tiles that are not full with the other head dimension. A product of the second

@@ -91,6 +91,12 @@ static double without_sign(const struct problem* p, int64_t i, int64_t length) {
     return decayed_by(p, i, fabs(p->decay), 1);
 }
 
+// What lies before the first step is taken for that step.
+static double begun_with_x(const struct problem* p, int64_t i, int64_t length) {
+    (void)length;
+    return p->out->want[i] + pow(p->decay, (double)(i % p->b + 1)) * p->in->value[i / p->b * p->b];
+}
+
 // The lanes walk down the columns of their tile of 32 x 32, not along its rows.
 static double walked_across(const struct problem* p, int64_t i, int64_t length) {
     int64_t row = i / p->b, t = i % p->b, first = row / 32 * 32;
@@ -112,6 +118,15 @@ static double filtered(const struct problem* p, int64_t i, int64_t from, bool tu
         if (t - k - later < p->a)
             sum += p->small->value[(turned ? PROFILING_TAPS - 1 - k : k) * p->b + c] *
                    p->in->value[(t - k - later) * p->b + c];
+    return sum;
+}
+
+// What lies before the first step is taken for that step.
+static double first_repeated(const struct problem* p, int64_t i, int64_t length) {
+    double sum = p->out->want[i];
+    (void)length;
+    for (int64_t k = i / p->b + 1; k < PROFILING_TAPS; k++)
+        sum += p->small->value[k * p->b + i % p->b] * p->in->value[i % p->b];
     return sum;
 }
 
@@ -205,6 +220,8 @@ static const struct hypothesis mistakes[] = {
     LEAVES(decay_sign, DECAY, 1, at_least_0),
     LEAVES(decay_sign, DECAY, 1, without_sign),
     LEAVES(transposed, DECAY, 1, walked_across),
+    LEAVES(nothing_before, DECAY, 1, begun_with_x),
+    LEAVES(nothing_before, FILTER, 1, first_repeated),
     LEAVES(halo_missing, FILTER, LENGTHS, without_halo),
     LEAVES(tap_order, FILTER, 1, turned),
     LEAVES(tap_order, FILTER, 1, one_late),

@@ -127,6 +127,11 @@ static void transposed(struct check* c) {
                  layout);
     on_a_small_card(c, check_pick(c, 129, 200), 9 * WHOLE_M + 8 * check_pick(c, 1, 7), WHOLE_K + 8,
                     3);
+    // For many tiles a launcher may have kernels with wider ones, for each layout: the fewest of
+    // 256 columns, and of 192, that are one wave where narrower ones are two.
+    on_a_small_card(c, 8, 13 * 256, WHOLE_K, 1);
+    on_a_small_card(c, 8, 13 * 256, WHOLE_K, 2);
+    on_a_small_card(c, 8, 11 * 192, WHOLE_K, 3);
 }
 
 static void inner_ragged(struct check* c) {

@@ -162,6 +162,12 @@ static void heads(struct check* c) {
     forward_case(p, PACKED, ", on a card of 16 multiprocessors", JUDGE_O);
 }
 
+static void judge_lists(struct problem p, const char* mask) {
+    char name[MASK_TEXT + 16];
+    snprintf(name, sizeof name, ", blocks %s", mask);
+    forward_case(with_lists(p, mask), PACKED, name, JUDGE_O);
+}
+
 static void groups(struct check* c) {
     judge_O(grouped(all_keys(c, 128, 128), 6, 3));
     judge_O(grouped(all_keys(c, 128, 128), 4, 2));
@@ -169,6 +175,10 @@ static void groups(struct check* c) {
     const int64_t H = check_pick(c, 5, 8);
     judge_O(grouped(all_keys(c, 64, 128), H, H));
     judge_O(grouped(windowed(c, 16, 16, 7), 4, 2));  // of the kernels for masks
+    // Of those for many keys, and of both kinds of wide heads.
+    judge_O(grouped(causal(c, 16, 2048 + check_pick(c, 2, 60)), 4, 2));
+    judge_O(with_d(grouped(causal(c, 16, 2048), 4, 2), 128));
+    judge_lists(with_d(grouped(all_keys(c, 16, 256), 4, 2), 128), "10 01 11 01");
 }
 
 static void strides(struct check* c) {
@@ -255,12 +265,6 @@ static void documents(struct check* c) {
     struct problem late = causal(c, 150, 193);
     late.later = 1u << ARRAYS;  // cu_seqlens is aligned to its elements alone
     judge_O(with_documents(late, 4, short_ones));
-}
-
-static void judge_lists(struct problem p, const char* mask) {
-    char name[MASK_TEXT + 16];
-    snprintf(name, sizeof name, ", blocks %s", mask);
-    forward_case(with_lists(p, mask), PACKED, name, JUDGE_O);
 }
 
 // Masks that differ from their transposes; heads and batches with lists of their own, while they

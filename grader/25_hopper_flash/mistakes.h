@@ -284,6 +284,27 @@ static bool is_outgrown(const struct suspect* s) {
     return any;
 }
 
+// All that is wrong is NaN, in rows that see nothing of the block with which their tile begins.
+static bool is_NaN_of_late_rows(const struct suspect* s, int64_t tile) {
+    const struct problem* p = s->problem;
+    const struct tensor* t = s->tensor;
+    const enum which a = is_O(s) ? ARRAY_O : ARRAY_LSE;
+    bool any = false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t first = place_in(p, a, b, h, i), last_row = i / tile * tile + tile - 1;
+        bool wrong = false;
+        for (int64_t e = first; e < first + width_of(p, a); e++) {
+            if (fabs(t->got[e] - t->want[e]) <= s->budget.max || t->got[e] == t->want[e]) continue;
+            if (!isnan(t->got[e])) return false;
+            wrong = true;
+        }
+        if (wrong && seen_by(p, b, i).to > (seen_by(p, b, last_row).to - 1) / WALK_K * WALK_K)
+            return false;
+        any |= wrong;
+    }
+    return any;
+}
+
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     if (t == check_tensor(c, "tickets")) return CAUSE_ticket_kept;
     const struct suspect s = forward_suspect(c, t, budget);
@@ -295,6 +316,8 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (!cause && !p->mask && forward_is_made_of_rows(&s, row_of_lane_0, NULL))
         return CAUSE_fragment_order;
     if (!cause) cause = index_explain(c, t, budget);
+    for (int64_t tile = 2 * WALK_ROWS; tile <= 3 * WALK_ROWS && !cause; tile += WALK_ROWS)
+        if (is_NaN_of_late_rows(&s, tile)) cause = CAUSE_empty_state;
     return !cause && are_rows_scaled(&s) ? CAUSE_other_sum : cause;
 }
 

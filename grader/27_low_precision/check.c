@@ -3,10 +3,11 @@
 // Every item is about one thing, and its data are free of the other items' traps. Of the step to
 // eight bits: one scale for all is in "one scale for a whole array" alone, more heads than one are
 // there and in "a scale for each block", numbers that are not finite in "what is no ordinary
-// number". Of the attention: one scale for all in "whole tiles" alone, scales that differ from
-// block to block in "scales of blocks" and "heads that share keys"; elsewhere all blocks have the
-// same. The scales are the grader's own, and so a wrong one of the kernel's is no matter there, but
-// in the last cases of "hard scores", where both calls are made.
+// number". Of the attention: one scale for all in "whole tiles", and in "causal" behind the cases
+// of blocks; scales that differ from block to block in "scales of blocks" and "heads that share
+// keys"; elsewhere all blocks have the same. The scales are the grader's own, and so a wrong one of
+// the kernel's is no matter there, but in the last cases of "hard scores", where both calls are
+// made.
 #include <math.h>
 
 #include "27_low_precision/by_wgmma.h"
@@ -201,6 +202,14 @@ static void masked(struct check* c) {
     // The first row of each tile of queries lacks one key of a whole block, the heavy one.
     with_levels(of_blocks(causal(c, 192, 192 + 126), 0), 1, last_of_64,
                 ", the last of 64 keys has most of the weight");
+    // With one scale blocks of keys may be larger: other kernels, which have the mask as well, and
+    // heads.
+    low_case(of_heads(causal(c, 70, 256 + check_pick(c, 2, 126)), 2, 2, 1), ", one scale", JUDGE_O);
+    low_case(of_heads(of_d(causal(c, 70, 130), 128), 2, 2, 1), ", one scale", JUDGE_O);
+    with_levels(of_d(causal(c, 16, 3072 + check_pick(c, 9, 15)), 128), 1, from_3072,
+                ", one scale, keys from 3072 on have most of the weight");
+    low_case(of_heads(of_d(all_keys(c, 16, 1536), 128), 1, 2, 1), ", one scale", JUDGE_O);
+    low_case(of_d(causal(c, 33, check_pick(c, 60, 90)), 128), ", one scale", JUDGE_O);
 }
 
 static void hard_scores(struct check* c) {

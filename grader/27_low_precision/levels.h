@@ -116,6 +116,11 @@ static void with_large_values(struct low l, double (*level)(int64_t n), const ch
     low_judge(&l, JUDGE_O);
 }
 
+// The last keys of so many have nearly all the weight.
+static double from_3072(int64_t n) {
+    return n >= 3072 ? 8 : 0;
+}
+
 static double last_of_64(int64_t n) {
     return n % 64 == 63 ? 8 : 0;
 }

@@ -57,6 +57,10 @@ enum slip {
     QKV_TAKES_MID_BY_2,
     FC_BY_WEIGHT_1,  // X' and its statistics, with the weights of the first norm
     QKV_BY_WEIGHT_2,
+    FC_BY_SCALE_1,  // ... with the weights or the bias alone
+    QKV_BY_SCALE_2,
+    FC_BY_BIAS_1,
+    QKV_BY_BIAS_2,
     NORM2_BY_WEIGHT_1,  // the norm's gradient with the weights of the other norm
     NORM1_BY_WEIGHT_2,
     NORM2_BACK_OF_X,  // the norm's gradient with X and its statistics
@@ -290,8 +294,9 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
     const bool of_first = slip == FC_TAKES_NORM1 || slip == FC_TAKES_X_BY_1;  // X and statistics
     const bool by_first = slip == FC_TAKES_NORM1 || slip == FC_BY_WEIGHT_1;
     norm_of(norm, of_first || slip == FC_TAKES_X_BY_2 ? a->X : a->X_mid,
-            of_first || slip == FC_BY_STATS_1 ? a->stats1 : a->stats2, W[by_first ? NORM1 : NORM2],
-            W[by_first ? NORM1_BIAS : NORM2_BIAS], rows, C);
+            of_first || slip == FC_BY_STATS_1 ? a->stats1 : a->stats2,
+            W[by_first || slip == FC_BY_SCALE_1 ? NORM1 : NORM2],
+            W[by_first || slip == FC_BY_BIAS_1 ? NORM1_BIAS : NORM2_BIAS], rows, C);
     if (slip == FC_TAKES_X) memcpy(norm, a->X_mid, (size_t)n * sizeof *norm);
     round_all(norm, n, rounded);
     input_gradient(dn, dZ, W[W_FC], rows, 4 * C, C, rounded);
@@ -320,7 +325,8 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
     const bool by_second = slip == QKV_TAKES_NORM2 || slip == QKV_BY_WEIGHT_2;
     norm_of(norm, of_second || slip == QKV_TAKES_MID_BY_1 ? a->X_mid : a->X,
             of_second || slip == QKV_BY_STATS_2 ? a->stats2 : a->stats1,
-            W[by_second ? NORM2 : NORM1], W[by_second ? NORM2_BIAS : NORM1_BIAS], rows, C);
+            W[by_second || slip == QKV_BY_SCALE_2 ? NORM2 : NORM1],
+            W[by_second || slip == QKV_BY_BIAS_2 ? NORM2_BIAS : NORM1_BIAS], rows, C);
     if (slip == QKV_TAKES_X) memcpy(norm, a->X, (size_t)n * sizeof *norm);
     round_all(norm, n, rounded);
     input_gradient(dn, dZ, W[W_QKV], rows, 3 * C, C, rounded);

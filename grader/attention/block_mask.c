@@ -39,7 +39,14 @@ enum mask_mistake {
 };
 
 // Where a list is looked for: see begin_of().
-enum { HEAD_SHORT = 1, LIST_SHORT, BOTH_SHORT = 4, HEADS_PACKED = 8, SIZES_SWAPPED = 16 };
+enum {
+    HEAD_SHORT = 1,
+    LIST_SHORT,
+    BOTH_SHORT = 4,
+    HEADS_PACKED = 8,
+    SIZES_SWAPPED = 16,
+    COUNT_SWAPPED = 32,
+};
 
 // The first one that fits is named: so a last column that is short comes before a last active
 // block, lists that end come before tiles, and what is known in part comes last.
@@ -78,8 +85,8 @@ static const struct {
     {MASK_FIRST_ROWS, CAUSE_mask_tile, 16, 64},
     {MASK_ROW_AS_TILES, CAUSE_mask_tile, MASK_BLOCK / 2, MASK_BLOCK / 2},
     {MASK_COLUMN_AS_TILES, CAUSE_mask_tile, MASK_BLOCK / 2, MASK_BLOCK / 2},
-    {MASK_ROW_LISTS, CAUSE_list_begin, HEAD_SHORT, SIZES_SWAPPED},
-    {MASK_COLUMN_LISTS, CAUSE_list_begin, HEAD_SHORT, SIZES_SWAPPED},
+    {MASK_ROW_LISTS, CAUSE_list_begin, HEAD_SHORT, COUNT_SWAPPED},
+    {MASK_COLUMN_LISTS, CAUSE_list_begin, HEAD_SHORT, COUNT_SWAPPED},
 };
 enum { KINDS = sizeof mask_mistakes / sizeof mask_mistakes[0] };
 
@@ -127,8 +134,10 @@ static int64_t begin_of(int64_t way, int64_t head, int64_t n, int64_t lists, int
         return (head * lists + n) * entries;
     case HEADS_PACKED:  // a head has one list
         return (head + n) * (1 + entries);
-    default:  // SIZES_SWAPPED: the lists are those of the other side
+    case SIZES_SWAPPED:  // the lists are those of the other side
         return (head * entries + n) * (1 + lists);
+    default:  // COUNT_SWAPPED: a head has as many lists as the other side
+        return (head * entries + n) * (1 + entries);
     }
 }
 

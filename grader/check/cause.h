@@ -507,6 +507,8 @@
           "newest of them stay in it")                                                             \
     CAUSE(halo_missing,                                                                            \
           "a segment begins as if nothing were before it: it needs the steps just before")         \
+    CAUSE(nothing_before,                                                                          \
+          "before the first step there is nothing: it counts as 0, not as the first step")         \
     CAUSE(tap_order, "w[k] belongs to the step k before: all TAPS of them, the newest first")      \
     /* the process */                                                                              \
     CAUSE(crash, "the program ended before the launcher returned")                                 \

@@ -6,9 +6,10 @@
 //
 // Each launches its kernels in the default stream, does not wait, and allocates nothing. rows is B
 // N. Sizes are multiples of 8, rows may be any; arrays are packed, aligned to 16 bytes, and do not
-// overlap, unless it says otherwise. `workspace` has train_gpt_layer_bytes() bytes and may be the
-// same one for all calls: kernels run one after the other. Returns COURSE_OK; COURSE_CUDA_ERROR if
-// a launch failed; COURSE_UNSUPPORTED if a kernel of the course cannot do these sizes.
+// overlap, unless it says otherwise: no output takes an input's place. `workspace` has
+// train_gpt_layer_bytes() bytes and may be the same one for all calls: kernels run one after the
+// other. Returns COURSE_OK; COURSE_CUDA_ERROR if a launch failed; COURSE_UNSUPPORTED if a kernel of
+// the course cannot do these sizes; COURSE_BAD_ARGUMENT if a GELU is to work in place.
 #ifndef TRAIN_GPT_LAYERS_H
 #define TRAIN_GPT_LAYERS_H
 

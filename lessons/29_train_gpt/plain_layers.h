@@ -67,6 +67,7 @@ static __global__ void layer_gelu_backward_kernel(bf16* dZ, const bf16* dY, cons
 
 TRAIN_GPT_LAYER layer_gelu_backward(bf16* dZ, const bf16* dY, const bf16* Z, int rows, int cols) {
     int64_t n = (int64_t)rows * cols;
+    if (dZ == dY || dZ == Z) return COURSE_BAD_ARGUMENT;  // lesson 08 does not work in place
     LAYER_LAUNCH(layer_gelu_backward_kernel, layer_blocks(n), LAYER_THREADS, &dZ, &dY, &Z, &n);
     return COURSE_OK;
 }

@@ -218,6 +218,7 @@ TRAIN_GPT_LAYER layer_round(bf16* y, const float* x, int64_t n) {
 }
 
 TRAIN_GPT_LAYER layer_gelu(bf16* Y, const bf16* Z, int64_t n) {
+    if (Y == Z) return COURSE_BAD_ARGUMENT;
     LAYER_LAUNCH(layer_gelu_kernel, layer_piece_blocks(n), LAYER_THREADS, &Y, &Z, &n);
     return COURSE_OK;
 }
