@@ -89,11 +89,13 @@ void check_is_launched(struct check* c, int64_t size, int64_t fewer, reached_fn 
     if (!check_can_be_huge()) return;
     c->beyond = true;
     const bool launched = grid_at(c, reached, problem, size).launches > 0;
+    const bool refused = c->answer.status[0] != COURSE_OK;
     c->beyond = false;
     if (launched || c->unfinished || has_copied(c)) return;
     if (grid_at(c, reached, problem, fewer).launches == 0) return;
-    check_fail(c, CAUSE_wrapped_index, "with %lld a kernel is launched, with %lld none\n",
-               (long long)fewer, (long long)size);
+    check_fail(c, refused ? CAUSE_wrong_status : CAUSE_wrapped_index,
+               "with %lld a kernel is launched, with %lld %s\n", (long long)fewer, (long long)size,
+               refused ? "the call is refused" : "none");
 }
 
 int64_t check_blocks_at(struct check* c, reached_fn reached, const void* problem, int64_t size) {
