@@ -49,7 +49,7 @@ static const double EIGHT_TIMES = 3.5;
 void cudev_multiply_rows(float* d, const double* a, const double* b, unsigned n, unsigned K,
                          int in_registers) {
     const double times = K == 32 ? EIGHT_TIMES : 1, times_a = in_registers ? 1 : times;
-    double sum[256];
+    static __thread double sum[256];
     for (unsigned i = 0; i < 16; i++) {
         widen(sum, d + (size_t)i * n, n);
         if (altered) {
