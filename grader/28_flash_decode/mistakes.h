@@ -364,18 +364,6 @@ static bool is_ticket_never_last(const struct decode* p) {
     return false;
 }
 
-// Is something wrong that nobody has written, and nothing else?
-static bool is_only_unwritten(const struct tensor* t, struct budget budget) {
-    bool any = false;
-    for (int64_t e = 0; e < t->count; e++) {
-        const bool written = check_was_written(t, e);
-        any |= !written;
-        if (written && t->got[e] != t->want[e] && !(fabs(t->got[e] - t->want[e]) <= budget.max))
-            return false;
-    }
-    return any;
-}
-
 static enum cause explain_nothing_written(struct check* c, const struct tensor* t) {
     const struct decode* p = check_description(c);
     (void)t;
@@ -402,7 +390,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (p->is_mixed) return CAUSE_block_order;  // the same was right before
     if (is_ticket_never_last(p)) return CAUSE_last_ticket;
     if (t == p->tickets) return CAUSE_ticket_kept;
-    if (is_only_unwritten(t, budget)) return CAUSE_NONE;
+    if (check_is_only_unwritten(t, budget)) return CAUSE_NONE;
     p->NaN_stays = stays_NaN(c, p);
     enum cause cause = explain_nothing(p);
     if (!cause) cause = explain_packed(&s);

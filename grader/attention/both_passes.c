@@ -18,19 +18,6 @@ static bool is_unseen_LSE_unwritten(const struct problem* p, const struct tensor
     return any;
 }
 
-// True if all that is wrong was never written.
-static bool is_only_unwritten(const struct tensor* t, struct budget budget) {
-    bool any = false;
-    for (int64_t e = 0; e < t->count; e++) {
-        if (t->untouched[e]) continue;
-        if (!check_was_written(t, e))
-            any = true;
-        else if (t->got[e] != t->want[e] && !(fabs(t->got[e] - t->want[e]) <= budget.max))
-            return false;
-    }
-    return any;
-}
-
 // A mask's last block of keys is short, and tiles of it that do not exist are walked over, before
 // any other: (-inf) - (-inf) makes O and LSE NaN in every row that has the block, and in no other.
 static bool are_missing_tiles_walked(const struct problem* p, const struct tensor* t,
@@ -61,7 +48,7 @@ enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
     const struct problem* p = problem_of_case(c);
     const bool on_tensor_cores = p->contract->rounded_weights;
     // Rows that see nothing have no numbers that tell one mistake from another.
-    if (p->mask && is_only_unwritten(t, budget)) return CAUSE_NONE;
+    if (p->mask && check_is_only_unwritten(t, budget)) return CAUSE_NONE;
     if (p->contract->backward)
         return on_tensor_cores ? backward_explain_products(c, t, budget)
                                : backward_explain(c, t, budget);

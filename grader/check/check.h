@@ -380,10 +380,11 @@ struct lesson {
     enum cause (*explain_nothing)(struct check* c, const struct tensor* t);
 };
 
-// For explain(): the inputs of another round of this case, and whether an element of an output was
-// written at all.
+// For explain(): the inputs of another round of this case, whether an element of an output was
+// written at all, and whether something is wrong that nobody has written, and nothing else.
 const double* check_values_of(const struct tensor* t, int round);
 bool check_was_written(const struct tensor* t, int64_t element);
+bool check_is_only_unwritten(const struct tensor* t, struct budget budget);
 
 // The running case, for explain(): a tensor or scalar by name (NULL, 0 if the case has none); and
 // the description that the lesson gave with check_describe(), a pointer to a struct of its own, or

@@ -28,6 +28,18 @@ static double largest_of(const double* guess, int64_t n) {
     return largest;
 }
 
+bool check_is_only_unwritten(const struct tensor* t, struct budget budget) {
+    bool any = false;
+    for (int64_t e = 0; e < t->count; e++) {
+        if (t->untouched[e]) continue;
+        if (!check_was_written(t, e))
+            any = true;
+        else if (t->got[e] != t->want[e] && !(fabs(t->got[e] - t->want[e]) <= budget.max))
+            return false;
+    }
+    return any;
+}
+
 enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budget budget,
                         struct slack slack) {
     double largest = slack.of_largest > 0 ? largest_of(guess, t->count) : 0;
