@@ -119,11 +119,13 @@ struct head {
     int64_t b, h, g;
     int64_t rows, columns;  // of P and dS
     double *P, *dS;
-    double* S;         // (N_k) of one query
-    double* delta;     // (N_q)
-    double *dK, *dV;   // (N_k, d), the sums of the key head; NULL if not wanted
-    double* dQ_total;  // counted like the tensor, or NULL
-    bool anything;     // a query head of the key head reads what lies behind an array
+    signed char* count;           // how often each pair of a query and a key counts
+    double* S;                    // (N_k) of one query
+    union turned *keys, *values;  // K and V, from some key on: see turn_keys()
+    double* delta;                // (N_q)
+    double *dK, *dV;              // (N_k, d), the sums of the key head; NULL if not wanted
+    double* dQ_total;             // counted like the tensor, or NULL
+    bool anything;                // a query head of the key head reads what lies behind an array
 };
 
 // The result of an operation.
@@ -195,7 +197,23 @@ static double scale_of(const struct problem* p, int scale) {
     return p->scale;
 }
 
-// S_ij for the keys [begin, end), and their part of row i of dP - delta in the place of dS.
+// The columns that a product of K or V has.
+static int64_t columns_of(const struct backward* w, const struct problem* p) {
+    return w->flaw.columns ? w->flaw.columns : p->d;
+}
+
+// Makes K and V of the keys [begin, end) ready for compute_scores().
+static void turn_keys(struct head* t, int64_t begin, int64_t end) {
+    const struct backward* w = t->w;
+    const int64_t n = columns_of(w, t->p), rows = end - begin;
+    const double *K = read_row(t, w->value, ARRAY_K, begin),
+                 *V = read_row(t, w->value, ARRAY_V, begin);
+    turn_rows(kind_of(t, false), n, rows, K, w->stride[ARRAY_K].n, t->keys);
+    turn_rows(kind_of(t, w->absolute), n, rows, V, w->stride[ARRAY_V].n, t->values);
+}
+
+// S_ij for the keys [begin, end), and their part of row i of dP - delta in the place of dS. `begin`
+// is that of turn_keys().
 static void compute_scores(struct head* t, int64_t i, int64_t begin, int64_t end) {
     const struct backward* w = t->w;
     const double *Q = read_row(t, w->value, ARRAY_Q, i), *dO = read_row(t, w->value, ARRAY_dO, i);
@@ -206,17 +224,13 @@ static void compute_scores(struct head* t, int64_t i, int64_t begin, int64_t end
                               [OVER_SCALE] = 1 / t->p->scale,
                               [UNWEIGHTED] = 0};
     double scale = scale_of(t->p, w->flaw.scores), of_delta = factors[w->flaw.delta];
-    int64_t columns = w->flaw.columns ? w->flaw.columns : t->p->d;
+    const int64_t columns = columns_of(w, t->p);
     t->delta[i] = delta_of(t, i);
     for (int64_t first = begin; first < end; first += SUMS) {
-        const double *K[SUMS], *V[SUMS];
+        const int64_t block = (first - begin) / SUMS * columns;
         double S[SUMS], dP[SUMS];
-        for (int64_t c = 0; c < SUMS; c++) {
-            int64_t j = first + c < end ? first + c : first;
-            K[c] = read_row(t, w->value, ARRAY_K, j), V[c] = read_row(t, w->value, ARRAY_V, j);
-        }
-        sums_of_products(kind_of(t, false), columns, Q, K, S);
-        sums_of_products(kind_of(t, w->absolute), columns, dO, V, dP);
+        sums_of_products(kind_of(t, false), columns, Q, t->keys + block, S);
+        sums_of_products(kind_of(t, w->absolute), columns, dO, t->values + block, dP);
         for (int64_t c = 0; c < SUMS && first + c < end; c++) {
             t->S[first + c] = op(t, index_capped(t->p, op(t, S[c] * scale)));
             t->dS[i * t->columns + first + c] = op(t, dP[c] - of_delta * t->delta[i]);
@@ -271,7 +285,9 @@ static void compute_weights(struct head* t, int64_t i, int64_t begin, int64_t en
     double LSE = w->LSE[place(w->stride[ARRAY_LSE], t->b, t->h, i)];
     for (int64_t j = begin; j < end; j++) {
         double *P = &t->P[i * t->columns + j], *dS = &t->dS[i * t->columns + j];
-        bool counts = times(t->p, w, t->b, t->h, i, j) > 0;
+        const int count = times(t->p, w, t->b, t->h, i, j);
+        const bool counts = count > 0;
+        t->count[i * t->columns + j] = (signed char)count;
         if (!counts && !(w->flaw.dS_where_hidden && i >= loop_of(t->p, w, j).start)) {
             *P = *dS = 0;
             continue;
@@ -333,7 +349,7 @@ static void add_dV_and_dK(const struct head* t, int64_t begin, int64_t end) {
     bool all = w->P_of_dV || w->dS_of_dK || w->flaw.dS_where_hidden;
     for (int64_t j = begin; j < end; j++)
         for (int64_t i = 0; i < p->N_q; i++) {
-            int count = all ? 1 : times(p, w, t->b, t->h, i, j);
+            int count = all ? 1 : t->count[i * t->columns + j];
             if (!count) continue;
             const double *Q = read_row(t, w->again, ARRAY_Q, i),
                          *dO = read_row(t, w->again, ARRAY_dO, i);
@@ -370,7 +386,7 @@ static void sum_row_of_dQ(const struct head* t, int64_t i, double dQ[MAX_HEAD]) 
     bool all = w->dS_of_dQ || w->flaw.dS_where_hidden;
     for (int64_t x = 0; x < p->d; x++) dQ[x] = 0;
     for (int64_t j = 0; j < p->N_k; j++) {
-        int count = all ? 1 : times(p, w, t->b, t->h, i, j);
+        int count = all ? 1 : t->count[i * t->columns + j];
         if (!count) continue;
         if (w->flaw.dQ_each_key) count *= (int)(w->keys_tile - j % w->keys_tile);
         const double* K = read_row(t, w->again, ARRAY_K, j);
@@ -407,6 +423,7 @@ static void compute_head(struct head* t) {
         for (int64_t i = 0; i < t->p->N_q && t->dQ_total; i++) store_row_of_dQ(t, i, NULL);
         return;
     }
+    turn_keys(t, 0, t->p->N_k);
     for (int64_t i = 0; i < t->p->N_q; i++) {
         compute_scores(t, i, 0, t->p->N_k);
         compute_weights(t, i, 0, t->p->N_k);
@@ -479,7 +496,7 @@ static void rearrange(const struct problem* p, enum taken how, enum which a, dou
     free(taken);
 }
 
-// With room for all that is computed of a head; free(P) frees it.
+// With room for all that is computed of a head, until head_free().
 static struct head head_of(const struct problem* p, const struct backward* w, bool rounded) {
     struct head t = {.p = p, .w = w, .rounded = rounded};
     t.rows = CEIL_DIV(p->N_q, 64) * 64;
@@ -488,7 +505,15 @@ static struct head head_of(const struct problem* p, const struct backward* w, bo
     t.P = check_allocate(p->check, 2 * size + p->N_k + p->N_q + 2 * sums, sizeof *t.P);
     t.dS = t.P + size, t.S = t.dS + size, t.delta = t.S + p->N_k;
     t.dK = t.delta + p->N_q, t.dV = t.dK + sums;
+    const int64_t of_keys = CEIL_DIV(p->N_k, SUMS) * columns_of(w, p);
+    t.keys = check_allocate(p->check, 2 * of_keys, sizeof *t.keys);
+    t.values = t.keys + of_keys;
+    t.count = check_allocate(p->check, size, sizeof *t.count);
     return t;
+}
+
+static void head_free(struct head* t) {
+    free(t->P), free(t->keys), free(t->count);
 }
 
 void backward(const struct problem* p, const struct backward* w, bool rounded,
@@ -512,7 +537,7 @@ void backward(const struct problem* p, const struct backward* w, bool rounded,
             if (gradient[a][e] != ANYTHING)
                 gradient[a][e] = dtype_round(p->contract->dtype, gradient[a][e]);
     }
-    free(t.P);
+    head_free(&t);
 }
 
 // True if every element of the gradient `a` is made of its own row of P and dS, of one head, and is
@@ -532,6 +557,8 @@ bool backward_row(const struct problem* p, const struct backward* w, enum which 
     t.b = b, t.h = t.g = h;
     bool known = is_within(&t);
     double scale = a == ARRAY_dV ? 1 : scale_of(p, w->flaw.gradients);
+    if (known && a == ARRAY_dQ) turn_keys(&t, 0, p->N_k);
+    if (known && a != ARRAY_dQ) turn_keys(&t, n, n + 1);
     for (int64_t i = 0; i < p->N_q && known && a != ARRAY_dQ; i++) {
         compute_scores(&t, i, n, n + 1);
         compute_weights(&t, i, n, n + 1);
@@ -545,56 +572,6 @@ bool backward_row(const struct problem* p, const struct backward* w, enum which 
         memcpy(row, (a == ARRAY_dK ? t.dK : t.dV) + n * p->d, (size_t)p->d * sizeof *row);
     }
     for (int64_t x = 0; x < p->d && known; x++) row[x] *= scale;
-    free(t.P);
+    head_free(&t);
     return known;
-}
-
-// ---- is it right? --------------------------------------------------------------------------
-
-// The number whose gradient by O is dO: the sum of dO_ix O_ix, with O from the forward pass. O and
-// LSE are room for the arrays.
-static double loss(const struct problem* p, double* O, double* LSE) {
-    double sum = 0;
-    forward_reference(p, false, O, LSE);
-    FOR_EACH_QUERY(p, b, h, i)
-    sum += dot(p, O + place_in(p, ARRAY_O, b, h, i), row_of(p, ARRAY_dO, b, h, i));
-    return sum;
-}
-
-// Compares a row of a gradient with
-//     dQ_ix = (loss(Q_ix + e) - loss(Q_ix - e)) / 2 e    and so on.
-static void test_row(const struct problem* p, enum which a, int64_t b, int64_t h, int64_t n,
-                     const double* gradient, double* O, double* LSE) {
-    const double e = 0x1p-13;
-    for (int64_t x = 0; x < p->d; x++) {
-        double *element = row_of(p, a, b, h, n) + x, value = *element;
-        *element = value + e;
-        double above = loss(p, O, LSE);
-        *element = value - e;
-        double difference = (above - loss(p, O, LSE)) / (2 * e);
-        *element = value;
-        if (fabs(difference - gradient[x]) <= 1e-6 * (1 + fabs(difference))) continue;
-        check_error(p->check, "the reference: d%c[%d, %d, %d, %d] is %.9g, by differences %.9g",
-                    "QKV"[a], (int)b, (int)n, (int)h, (int)x, gradient[x], difference);
-    }
-}
-
-void backward_test(const struct problem* p) {
-    double* gradient[GRADIENTS];
-    struct backward right = backward_right(p);
-    double* O = check_allocate(p->check, p->array[ARRAY_O].tensor->count, sizeof *O);
-    double* LSE = check_allocate(p->check, p->array[ARRAY_LSE].tensor->count, sizeof *LSE);
-    for (int a = 0; a < GRADIENTS; a++)
-        gradient[a] =
-            check_allocate(p->check, p->array[ARRAY_dQ + a].tensor->count, sizeof(double));
-    backward(p, &right, false, gradient);
-    for (int n = 0; n < GRADIENTS; n++) {
-        enum which a = (enum which)n, da = (enum which)(ARRAY_dQ + n);
-        for (int64_t b = 0; b < p->B; b++)
-            for (int64_t h = 0; h < p->H; h += sharing(p, a))
-                for (int64_t row = 0; row < rows_of(p, a); row++)
-                    test_row(p, a, b, h, row, gradient[n] + place_in(p, da, b, h, row), O, LSE);
-        free(gradient[n]);
-    }
-    free(O), free(LSE);
 }

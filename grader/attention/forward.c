@@ -1,72 +1,12 @@
-// forward.c: the right O and LSE, and cases of them.
+// forward.c: data, budgets and cases of O and LSE.
 #include "attention/forward.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "attention/sums.h"
 #include "cpu/cards/cards.h"
 #include "wall/arena.h"
-
-// ---- reference -----------------------------------------------------------------------------
-
-// A row of K or V; zeros behind the last key.
-static const double* key_row(const struct problem* p, enum which a, int64_t b, int64_t h,
-                             int64_t j) {
-    static const double zeros[MAX_HEAD];
-    return j < p->N_k ? row_of(p, a, b, h, j) : zeros;
-}
-
-void forward_reference_row(const struct problem* p, bool single, int64_t b, int64_t h, int64_t i,
-                           double* o, double* LSE) {
-#define ROUND(x) (single ? (double)(float)(x) : (x))
-    enum dtype dtype = p->contract->dtype;
-    const struct block_mask blocks = blocks_of(p);
-    const struct operations kind = {.rounded = single};
-    int64_t key[2 * MAX_N];  // those that a query sees; with a mistake some count twice
-    bool hidden[2 * MAX_N];  // counts all the same, with a score that was -infinity
-    double S[2 * MAX_N];
-    const double* q = row_of(p, ARRAY_Q, b, h, i);
-    double m = -INFINITY, l = 0, sum[MAX_HEAD] = {0};
-    int64_t seen = 0;
-    const int64_t keys = p->index.used ? index_keys(p) : keys_seen(p, i);
-    for (int64_t j = 0; j < keys; j++)
-        for (int times = pair_times(p, blocks, b, h, i, j), n = 0; n < abs(times); n++) {
-            hidden[seen] = times < 0;
-            key[seen++] = j;
-        }
-    for (int64_t n = 0; n < seen; n += SUMS) {
-        const double* k[SUMS];
-        double s[SUMS];
-        for (int64_t c = 0; c < SUMS; c++)
-            k[c] = key_row(p, ARRAY_K, b, h, key[n + c < seen ? n + c : n]);
-        sums_of_products(kind, p->d, q, k, s);
-        for (int64_t c = 0; c < SUMS && n + c < seen; c++) {
-            S[n + c] = hidden[n + c] ? -INFINITY : ROUND(p->scale * s[c]);
-            S[n + c] = ROUND(index_capped(p, S[n + c]));
-            m = fmax(m, S[n + c]);
-        }
-    }
-    for (int64_t n = 0; n < seen; n++) {
-        if (S[n] == -INFINITY) continue;
-        double weight = ROUND(exp(ROUND(S[n] - m)));
-        l = ROUND(l + weight);
-        if (single && p->contract->rounded_weights) weight = dtype_round(dtype, weight);
-        add_multiple(kind, p->d, sum, weight, key_row(p, ARRAY_V, b, h, key[n]));
-    }
-    for (int64_t x = 0; x < p->d; x++) {
-        o[x] = l > 0 ? ROUND(sum[x] / l) : 0;
-        if (single) o[x] = dtype_round(dtype, o[x]);
-    }
-    *LSE = l > 0 ? ROUND(m + ROUND(log(l))) : -INFINITY;
-#undef ROUND
-}
-
-void forward_reference(const struct problem* p, bool single, double* O, double* LSE) {
-    FOR_EACH_QUERY(p, b, h, i)
-    forward_reference_row(p, single, b, h, i, O + place_in(p, ARRAY_O, b, h, i),
-                          LSE + place_in(p, ARRAY_LSE, b, h, i));
-}
 
 // ---- data ----------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@
 
 #include "attention/problem.h"
 
-// ---- reference (forward.c)
+// ---- reference (forward_reference.c)
 
 // O and LSE by definition, with two passes over the scores of a row. They are computed in fp64.
 // With `single` every operation is rounded to fp32, which gives the standard that sets the budget

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "cpu/include/cudev.h"
 #include "run/host.h"
@@ -20,10 +19,10 @@
     cudaError_t __real_##f parameters; \
     cudaError_t __wrap_##f parameters
 
-// What the launcher has allocated and not freed: a table that is reserved for more than a process
-// can have, in memory of the vault that takes no room before it is used.
-enum { ALLOCATIONS = 1 << 20 };
 enum { WHOLE_COPIES = 16 };  // of arrays on the device, in a round
+
+// What the launcher has allocated and not freed: a table for more than a process can have.
+enum { ALLOCATIONS = 1 << 20 };
 
 struct live {
     void* address;
@@ -31,62 +30,49 @@ struct live {
 };
 
 // All that is counted, in the vault.
-static _Alignas(VAULT_PAGE) union {
-    struct {
-        struct live* live;
-        size_t live_count;
-        int64_t allocated;  // device memory, now
-        int64_t shared;     // memory that both sides reach, now
-        int whole_copies;   // on the device
-        bool on;
-        bool fails;  // some call does
-        char failing[32];
-        int calls_left;  // until the call that fails; 0: none fails
-        struct meter meter;
-    };
-    char pages[VAULT_PAGE];
-} book;
-_Static_assert(sizeof book == VAULT_PAGE, "one page");
-
-static void make_table(void) {
-    const size_t bytes = ALLOCATIONS * sizeof *book.live;
-    void* table = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (table == MAP_FAILED) abort();
-    book.live = table;
-    vault_add(&book, sizeof book);
-    vault_add(table, bytes);
-}
+static struct {
+    struct live* live;
+    size_t live_count;
+    int64_t allocated;  // device memory, now
+    int64_t shared;     // memory that both sides reach, now
+    int whole_copies;   // on the device
+    bool on;
+    bool fails;  // some call does
+    char failing[32];
+    int calls_left;  // until the call that fails; 0: none fails
+    struct meter meter;
+}* const book = (void*)vault.book;
+_Static_assert(sizeof *book <= sizeof vault.book, "a page");
 
 void meter_start(const char* fail_call, int fail_at) {
     vault_open();
-    if (!book.live) make_table();
-    strncpy(book.failing, fail_call, sizeof book.failing - 1);
-    book.calls_left = fail_at;
-    book.fails = fail_at > 0;
-    book.live_count = 0;
-    book.whole_copies = 0;
-    book.allocated = 0;
-    book.shared = 0;
-    memset(&book.meter, 0, sizeof book.meter);
-    book.on = true;
+    if (!book->live) book->live = vault_memory(ALLOCATIONS * sizeof *book->live);
+    strncpy(book->failing, fail_call, sizeof book->failing - 1);
+    book->calls_left = fail_at;
+    book->fails = fail_at > 0;
+    book->live_count = 0;
+    book->whole_copies = 0;
+    book->allocated = 0;
+    book->shared = 0;
+    memset(&book->meter, 0, sizeof book->meter);
+    book->on = true;
     vault_close();
 }
 
 struct meter meter_stop(void) {
     vault_open();
-    book.meter.leaked = book.allocated + book.shared;
-    book.on = false;
-    struct meter meter = book.meter;
+    book->meter.leaked = book->allocated + book->shared;
+    book->on = false;
+    struct meter meter = book->meter;
     vault_close();
     return meter;
 }
 
 static bool fails_now(const char* function) {
     vault_open();
-    bool fails = book.on && book.calls_left > 0 && strcmp(function, book.failing) == 0 &&
-                 --book.calls_left == 0;
-    book.meter.failed |= fails;
+    bool fails = book->on && book->calls_left > 0 && strcmp(function, book->failing) == 0 &&
+                 --book->calls_left == 0;
+    book->meter.failed |= fails;
     vault_close();
     return fails;
 }
@@ -114,7 +100,7 @@ static void note_asked(int device) {
     int current = device;
     (void)__real_cudaGetDevice(&current);
     vault_open();
-    book.meter.asked_elsewhere |= book.on && device != current;
+    book->meter.asked_elsewhere |= book->on && device != current;
     vault_close();
 }
 
@@ -153,7 +139,7 @@ WRAP(cudaGetDeviceProperties, (struct cudaDeviceProp * properties, int device)) 
 // Is there room to note one more allocation? A launcher that has a million of them gets no memory.
 static bool has_room(void) {
     vault_open();
-    bool room = !book.on || book.live_count < ALLOCATIONS;
+    bool room = !book->on || book->live_count < ALLOCATIONS;
     vault_close();
     if (!room)
         fprintf(stderr, "cudaMalloc: %d allocations are not freed: the grader follows no more\n",
@@ -163,34 +149,34 @@ static bool has_room(void) {
 
 static cudaError_t noted(cudaError_t error, void* address, size_t bytes, bool shared) {
     vault_open();
-    if (book.on && shared) book.meter.mapped += (int64_t)bytes;
-    if (book.on && error == cudaSuccess && bytes > 0 && book.live_count < ALLOCATIONS) {
-        book.live[book.live_count++] = (struct live){address, bytes, shared};
-        *(shared ? &book.shared : &book.allocated) += (int64_t)bytes;
-        if (shared) book.meter.to_host += (int64_t)bytes;
-        if (book.allocated > book.meter.allocated) book.meter.allocated = book.allocated;
+    if (book->on && shared) book->meter.mapped += (int64_t)bytes;
+    if (book->on && error == cudaSuccess && bytes > 0 && book->live_count < ALLOCATIONS) {
+        book->live[book->live_count++] = (struct live){address, bytes, shared};
+        *(shared ? &book->shared : &book->allocated) += (int64_t)bytes;
+        if (shared) book->meter.to_host += (int64_t)bytes;
+        if (book->allocated > book->meter.allocated) book->meter.allocated = book->allocated;
     }
-    if (book.on && error == cudaErrorMemoryAllocation && !shared && bytes <= INT64_MAX / 2 &&
-        book.allocated + (int64_t)bytes > book.meter.allocated)
-        book.meter.allocated = book.allocated + (int64_t)bytes;
+    if (book->on && error == cudaErrorMemoryAllocation && !shared && bytes <= INT64_MAX / 2 &&
+        book->allocated + (int64_t)bytes > book->meter.allocated)
+        book->meter.allocated = book->allocated + (int64_t)bytes;
     vault_close();
     return error;
 }
 
 void meter_note_host(size_t bytes) {
     vault_open();
-    if (book.on) book.meter.mapped += (int64_t)bytes;
+    if (book->on) book->meter.mapped += (int64_t)bytes;
     vault_close();
 }
 
 static void note_free(const void* address) {
     vault_open();
-    size_t i = book.live_count;
-    while (i > 0 && book.live[i - 1].address != address) i--;
+    size_t i = book->live_count;
+    while (i > 0 && book->live[i - 1].address != address) i--;
     if (address && i > 0) {
-        struct live* l = &book.live[i - 1];
-        *(l->shared ? &book.shared : &book.allocated) -= (int64_t)l->bytes;
-        *l = book.live[--book.live_count];
+        struct live* l = &book->live[i - 1];
+        *(l->shared ? &book->shared : &book->allocated) -= (int64_t)l->bytes;
+        *l = book->live[--book->live_count];
     }
     vault_close();
 }
@@ -259,7 +245,7 @@ WRAP(cudaFreeHost, (void* address)) {
 
 static void note_wait(void) {
     vault_open();
-    book.meter.waits += book.on;
+    book->meter.waits += book->on;
     vault_close();
 }
 
@@ -304,7 +290,7 @@ static enum cudaMemcpyKind direction(const struct copy* c) {
 
 static bool counts_words(void) {
     vault_open();
-    bool counts = book.on && origin_counts_words();
+    bool counts = book->on && origin_counts_words();
     vault_close();
     return counts;
 }
@@ -314,7 +300,7 @@ static bool counts_words(void) {
 static bool does_kernels_work(const struct copy* c) {
     bool whole = c->height == 1 || (c->to_pitch == c->width && c->from_pitch == c->width);
     bool to_output = origin_is_output(c->to, (c->height - 1) * c->to_pitch + c->width);
-    return !whole || to_output || ++book.whole_copies > WHOLE_COPIES;
+    return !whole || to_output || ++book->whole_copies > WHOLE_COPIES;
 }
 
 // What a copy puts where the words are noted: of a large one the ends alone are made in some cases.
@@ -347,15 +333,15 @@ static cudaError_t copied(cudaError_t error, struct copy c) {
     // what arrives is looked at: it has to be there
     if (way == cudaMemcpyDeviceToHost && counts_words()) (void)__real_cudaDeviceSynchronize();
     vault_open();
-    if (book.on && way == cudaMemcpyHostToDevice)
-        book.meter.to_device += (int64_t)(c.width * c.height);
-    if (book.on && way == cudaMemcpyDeviceToHost)
-        book.meter.to_host += (int64_t)(c.width * c.height);
-    if (book.on && way == cudaMemcpyDeviceToDevice) {
-        book.meter.copied += (int64_t)(c.width * c.height);
-        if (does_kernels_work(&c)) book.meter.on_device += (int64_t)(c.width * c.height);
+    if (book->on && way == cudaMemcpyHostToDevice)
+        book->meter.to_device += (int64_t)(c.width * c.height);
+    if (book->on && way == cudaMemcpyDeviceToHost)
+        book->meter.to_host += (int64_t)(c.width * c.height);
+    if (book->on && way == cudaMemcpyDeviceToDevice) {
+        book->meter.copied += (int64_t)(c.width * c.height);
+        if (does_kernels_work(&c)) book->meter.on_device += (int64_t)(c.width * c.height);
     }
-    for (size_t row = 0; book.on && row < c.height; row++) {
+    for (size_t row = 0; book->on && row < c.height; row++) {
         char* to = (char*)c.to + row * c.to_pitch;
         const char* from = (const char*)c.from + row * c.from_pitch;
         if (way == cudaMemcpyHostToDevice) note_row(note_written, to, from, c.width);
@@ -453,9 +439,9 @@ WRAP(cudaMemcpyToSymbolAsync, (const void* symbol, const void* from, size_t byte
 static cudaError_t filled(cudaError_t error, void* to, size_t pitch, int byte, size_t width,
                           size_t height) {
     vault_open();
-    for (size_t row = 0; book.on && error == cudaSuccess && row < height; row++)
+    for (size_t row = 0; book->on && error == cudaSuccess && row < height; row++)
         origin_filled((char*)to + row * pitch, byte, width);
-    if (book.on && error == cudaSuccess) book.meter.filled += (int64_t)(width * height);
+    if (book->on && error == cudaSuccess) book->meter.filled += (int64_t)(width * height);
     vault_close();
     return error;
 }
@@ -488,25 +474,25 @@ static void look_at_shared(void (*look)(const void* shared, size_t bytes)) {
     if (!counts_words()) return;
     (void)__real_cudaDeviceSynchronize();
     vault_open();
-    for (size_t i = 0; i < book.live_count; i++)
-        if (book.live[i].shared) look(book.live[i].address, book.live[i].bytes);
+    for (size_t i = 0; i < book->live_count; i++)
+        if (book->live[i].shared) look(book->live[i].address, book->live[i].bytes);
     vault_close();
 }
 
 // In the book, which is open.
 static void add_grid(dim3 grid) {
-    book.meter.blocks += (int64_t)grid.x * grid.y * grid.z;
-    if ((int32_t)grid.y > book.meter.grid_y) book.meter.grid_y = (int32_t)grid.y;
-    if ((int32_t)grid.z > book.meter.grid_z) book.meter.grid_z = (int32_t)grid.z;
+    book->meter.blocks += (int64_t)grid.x * grid.y * grid.z;
+    if ((int32_t)grid.y > book->meter.grid_y) book->meter.grid_y = (int32_t)grid.y;
+    if ((int32_t)grid.z > book->meter.grid_z) book->meter.grid_z = (int32_t)grid.z;
 }
 
 // Where a launch is made to fail, no kernel runs.
 static enum launch next_launch(dim3 grid) {
     bool fails = fails_now("launch");
     vault_open();
-    bool failing = book.on && strcmp(book.failing, "launch") == 0 && book.fails;
-    book.meter.launches += fails || (failing && book.calls_left > 0);
-    if (fails) book.meter.blocks = 0;  // those from here on tell whether the launcher goes on
+    bool failing = book->on && strcmp(book->failing, "launch") == 0 && book->fails;
+    book->meter.launches += fails || (failing && book->calls_left > 0);
+    if (fails) book->meter.blocks = 0;  // those from here on tell whether the launcher goes on
     if (failing && !fails) add_grid(grid);
     vault_close();
     if (!failing) look_at_shared(origin_before_launch);
@@ -517,9 +503,9 @@ static enum launch next_launch(dim3 grid) {
 static cudaError_t launched(cudaError_t error, dim3 grid, const void* stream) {
     if (error != cudaSuccess) return error;
     vault_open();
-    book.meter.launches += book.on;
-    book.meter.elsewhere += book.on && (uintptr_t)stream > 1;
-    if (book.on) add_grid(grid);
+    book->meter.launches += book->on;
+    book->meter.elsewhere += book->on && (uintptr_t)stream > 1;
+    if (book->on) add_grid(grid);
     vault_close();
     look_at_shared(origin_after_launch);
     return error;

@@ -12,6 +12,17 @@
 
 enum { VAULT_PAGE = 4096 };
 
+// What lies in the vault from the start. Its addresses are constants: a pointer to it could be
+// turned to something else. Pointers to the rest lie in it.
+extern struct vault {
+    _Alignas(VAULT_PAGE) char book[VAULT_PAGE];    // meter.c
+    _Alignas(VAULT_PAGE) char origin[VAULT_PAGE];  // origin.c
+} vault;
+
+// More of it, all zero, which takes no room before it is used; it stays. Ends the program where
+// there is none.
+void* vault_memory(size_t bytes);
+
 // Adds whole pages, which are open until vault_close().
 void vault_add(void* pages, size_t bytes);
 

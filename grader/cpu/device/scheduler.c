@@ -47,7 +47,7 @@ bool cudev_resume_yielded(struct worker* w) {
 
 unsigned cudev_start_next(struct worker* w) {
     unsigned t = w->next++;
-    w->stack = cudev_stack_take(w);
+    cudev_stack_use(w, cudev_stack_take(w));
     w->stack_pointer[t] = cudev_new_stack(cudev_stack_top(w, w->stack), fiber_main);
     return t;
 }
@@ -89,7 +89,7 @@ void cudev_leave(struct worker* w) {
 
 void cudev_run_threads(struct worker* w, void (*nobody_ready)(struct worker* w)) {
     w->nobody_ready = nobody_ready;
-    w->stack = cudev_stack_take(w);
+    cudev_stack_use(w, cudev_stack_take(w));
     cudev_switch(&w->main_stack_pointer, cudev_new_stack(cudev_stack_top(w, w->stack), fiber_main));
 }
 

@@ -2,6 +2,7 @@
 #ifndef CUDEV_SCHEDULER_H
 #define CUDEV_SCHEDULER_H
 
+#include "cpu/device/stacks.h"
 #include "cpu/device/worker.h"
 
 // Runs the threads of the block until all have returned or cudev_abandon_threads() is called. The
@@ -62,7 +63,7 @@ static inline void* cudev_run_another(struct worker* w) {
         t = cudev_start_next(w);
     } else {
         t = cudev_pick(w);
-        w->stack = w->stack_of[t];
+        cudev_stack_use(w, w->stack_of[t]);
     }
     cudev_set_current(w, t);
     // the stack that is needed next has long left the first-level cache

@@ -22,9 +22,10 @@ char* cudev_stack_top(const struct worker* w, unsigned stack);  // where a new t
 static inline char* cudev_stack_bottom(const struct worker* w, unsigned stack) {
     return STACK_BASE + (size_t)w->number * WORKER_STACKS + (size_t)stack * STACK_SIZE;
 }
-// Of the stack in use. Every watched access asks for it.
-static inline const char* cudev_stack_end(const struct worker* w) {
-    return cudev_stack_bottom(w, w->stack + 1);
+// The worker goes on with this stack. Every watched access asks where it ends.
+static inline void cudev_stack_use(struct worker* w, unsigned stack) {
+    w->stack = stack;
+    w->stack_end = cudev_stack_bottom(w, stack + 1);
 }
 // Is the address in the guard page of the stack in use, or just below it, as with large frames?
 bool cudev_stack_guard_hit(const struct worker* w, const void* address);

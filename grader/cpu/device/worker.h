@@ -59,6 +59,7 @@ struct worker {
     unsigned turns;                    // resumptions since that warp began
     unsigned spins;                    // calls of cudev_spin()
     unsigned stack;                    // number of the stack in use
+    const char* stack_end;             // of that one
     unsigned asked_x;                  // threadIdx.x when the watchdog stopped the worker: fault.c
     void (*nobody_ready)(struct worker* w);  // see cudev_run_threads()
 

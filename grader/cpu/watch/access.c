@@ -46,7 +46,7 @@ static __attribute__((noinline)) void host_access(const volatile void* p, size_t
 // Is it a variable of the running thread, in a function that has not returned?
 ALWAYS_INLINE bool is_local(const struct worker* w, const volatile void* p, size_t bytes) {
     const char *frame = __builtin_frame_address(0), *address = (const char*)p;
-    return address > frame && address + bytes <= cudev_stack_end(w);
+    return address > frame && address + bytes <= w->stack_end;
 }
 
 static bool within(const volatile void* p, const void* object, size_t bytes) {
