@@ -105,8 +105,8 @@ name="a TMPDIR that there is not" says ! "in /nowhere: No such file or directory
 name="make run of a kernel without main()" says 2 "is a kernel of lesson 01_vector_add, without main()" \
     make -s run FILE="solutions/$lesson/vector_add.cu"
 printf '%s\n' '#include <stdio.h>' '#include "vector_add.h"' \
-    'int main() { float a = 1, b = 2, c; return printf("%d %g\n", vector_add(&c, &a, &b, 1), c) != 4; }' >mine.cu
-name="and with one" says 0 "0 3" make -s run FILE="solutions/$lesson/vector_add.cu mine.cu"
+    'int main() { float a = 1, b = 2, c = 0; return vector_add(&c, &a, &b, 1) || printf("sum %g\n", c) < 0; }' >mine.cu
+name="and with one" says 0 "sum 3" make -s run FILE="solutions/$lesson/vector_add.cu mine.cu"
 name="a directory" says ! "is a directory" make grade LESSON=1 FILE=lessons
 mkfifo fifo
 name="a FIFO" says ! "is not a regular file" timeout 20 make grade LESSON=1 FILE=fifo
