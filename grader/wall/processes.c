@@ -129,9 +129,19 @@ static void kill_one(pid_t pid, void* data) {
     kill(pid, SIGKILL);
 }
 
+// Buries the dead. Has this process no children any more? Whoever its children leave behind becomes
+// its child before they can be buried.
+static bool none_left(void) {
+    pid_t pid;
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+    }
+    return pid < 0 && errno == ECHILD;
+}
+
 // A process that forks while it is hunted has a limit on its number, and loses.
 void processes_end(int user) {
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 400 && !none_left(); i++) {
+        if (i > 0) usleep(1000 + 500 * (useconds_t)i);
         if (user >= 0) {
             // Everybody of the throw-away id at once, from a process that has it too.
             pid_t sweeper = fork();
@@ -142,10 +152,5 @@ void processes_end(int user) {
             if (sweeper > 0) waitpid(sweeper, NULL, 0);
         }
         processes_each(kill_one, NULL);
-        pid_t pid;
-        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
-        }
-        if (pid < 0 && errno == ECHILD) return;
-        usleep(1000 + 500 * (useconds_t)i);
     }
 }
