@@ -69,20 +69,31 @@ double dtype_round(enum dtype dtype, double x) {
     return isfinite(x) ? round16(format_of(dtype), x) : x;
 }
 
+// The bits of a double that is a normal number of the format.
+static uint16_t encode_normal(const struct format16* f, uint64_t bits) {
+    const unsigned sign = (unsigned)(bits >> 48) & 0x8000u;
+    const unsigned e = (unsigned)((int)(bits >> FRACTION & TOP) - BIAS - f->emin + 1);
+    const unsigned digits =
+        (unsigned)(bits >> (FRACTION - f->fraction)) & ((1u << f->fraction) - 1);
+    return (uint16_t)(sign | e << f->fraction | digits);
+}
+
 static uint16_t encode16(const struct format16* f, double x) {
     const unsigned exponent_ones = 0x7fffu >> f->fraction << f->fraction;
-    const double rounded = isfinite(x) ? round16(f, x) : x;
     uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int e = (int)(bits >> FRACTION & TOP) - BIAS;
+    const bool is_short = bits << (64 - FRACTION + f->fraction) == 0;
+    if (is_short && e >= f->emin && e <= 1 - f->emin) return encode_normal(f, bits);  // as most are
+    const double rounded = isfinite(x) ? round16(f, x) : x;
     memcpy(&bits, &rounded, sizeof bits);
     const unsigned sign = (unsigned)(bits >> 48) & 0x8000u;
     if (isnan(x)) return (uint16_t)(sign | exponent_ones | 1u << (f->fraction - 1));
     if (isinf(rounded)) return (uint16_t)(sign | exponent_ones);
-    const int e = (int)(bits >> FRACTION & TOP) - BIAS;
+    e = (int)(bits >> FRACTION & TOP) - BIAS;
     if (e < f->emin)  // subnormal, or 0
         return (uint16_t)(sign | (unsigned)(fabs(rounded) * power_of_2(f->fraction - f->emin)));
-    const unsigned digits =
-        (unsigned)(bits >> (FRACTION - f->fraction)) & ((1u << f->fraction) - 1);
-    return (uint16_t)(sign | (unsigned)(e - f->emin + 1) << f->fraction | digits);
+    return encode_normal(f, bits);
 }
 
 static double decode16(const struct format16* f, uint16_t bits) {
