@@ -23,17 +23,6 @@ static struct pair rows_packed(const struct batch* b, int64_t row, int variant) 
     return reduce(b->x->value + b->first + row * b->cols, b->cols);
 }
 
-// Does element j, which thread j % T holds, reach the result? The variants stand for: T, 32 to 1024
-// threads; how many lanes of a warp are merged, 1 to 32; the first so many lanes, or every 32nd,
-// 16th, ...; and all warps, or only the first.
-enum { LOSSES = 6 * 6 * 2 * 2 };
-static bool reaches(int variant, int64_t j) {
-    int64_t threads = (int64_t)32 << variant % 6, lanes = (int64_t)1 << variant / 6 % 6;
-    int64_t thread = j % threads, lane = thread % 32;
-    if (variant / 72 == 1 && thread >= 32) return false;
-    return variant / 36 % 2 == 1 ? lane % (32 / lanes) == 0 : lane < lanes;
-}
-
 static struct pair threads_lost(const struct batch* b, int64_t row, int variant) {
     const double* x = batch_row(b, row);
     struct pair p = reduce(x, 0);
@@ -263,6 +252,22 @@ static bool leaked(const struct batch* b) {
     return false;
 }
 
+// Of several NaN and nothing else the maximum is NaN, and all else is right: it began with what
+// fmaxf() skips.
+static bool begins_with_nan(const struct batch* b) {
+    const struct tensor *sum = b->out[0], *max = b->out[1];
+    bool any = false;
+    for (int64_t row = 0; row < b->rows && b->cols > 1; row++) {
+        bool number = false;
+        for (int64_t j = 0; j < b->cols; j++) number |= !isnan(batch_row(b, row)[j]);
+        if (!same(sum->want[row], sum->got[row], b->tolerance[0])) return false;
+        if (same(max->want[row], max->got[row], 0)) continue;
+        if (number || !isnan(max->got[row])) return false;
+        any = true;
+    }
+    return any;
+}
+
 // In every row the first so many elements alone reach the results: as many as row 0 says.
 static bool is_prefix(const struct batch* b) {
     enum { MOST = 64 };  // of the numbers that row 0 allows
@@ -304,6 +309,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     const struct batch* b = check_description(c);
     if (batch_keeps_rows(b, 1)) return CAUSE_row_before;
     if (begins_low(b)) return CAUSE_sum_init;
+    if (begins_with_nan(b)) return CAUSE_max_init;
     return leaked(b) ? CAUSE_nan_leak : is_prefix(b) ? CAUSE_merge_lost : CAUSE_NONE;
 }
 

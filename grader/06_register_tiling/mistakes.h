@@ -30,6 +30,28 @@ static double A_not_turned(const struct product* p, struct term at) {
     return in_tile(&p->A, row, k) * in_tile(&p->B, at.k, at.j);
 }
 
+// From one tile of B to the next it goes by N elements a row: within a tile rows are apart.
+static double B_tiles_packed(const struct product* p, struct term at) {
+    const int64_t row = at.k % at.size;
+    return in_tile(&p->A, at.i, at.k) *
+           in_memory(&p->B, (at.k - row) * p->N + row * p->B.stride + at.j);
+}
+
+// The same from the second tile on.
+static double B_later_tiles_packed(const struct product* p, struct term at) {
+    const int64_t row = at.k % at.size, second = at.k < at.size ? 0 : at.size;
+    return in_tile(&p->A, at.i, at.k) *
+           in_memory(&p->B, second * p->B.stride + (at.k - row - second) * p->N +
+                                row * p->B.stride + at.j);
+}
+
+// From one block's rows of A to the next block's it goes by K elements a row.
+static double A_tiles_packed(const struct product* p, struct term at) {
+    const int64_t row = at.i % at.size;
+    return in_memory(&p->A, (at.i - row) * p->K + row * p->A.stride + at.k) *
+           in_tile(&p->B, at.k, at.j);
+}
+
 // ---- extents
 
 static bool last_step(const struct product* p, const struct sum* sum, int variant,
@@ -60,6 +82,22 @@ static bool packed_B(const struct product* p, const struct sum* sum, int variant
     (void)sum, (void)variant;
     e->size = p->N;
     return p->N != p->B.stride;
+}
+
+static bool tiles_of_B(const struct product* p, const struct sum* sum, int variant,
+                       struct extent* e) {
+    (void)sum;
+    e->size = p->of->smallest_tile << variant;
+    return p->N != p->B.stride && e->size < p->K;
+}
+
+// 32 to 256 rows.
+enum { BLOCKS = 4 };
+static bool blocks_of_A(const struct product* p, const struct sum* sum, int variant,
+                        struct extent* e) {
+    (void)sum;
+    e->size = 32 << variant;
+    return p->K != p->A.stride && e->size < p->M;
 }
 
 // ---- C stored with rows of another length
@@ -123,6 +161,9 @@ static const struct hypothesis others[] = {
     SUM(inner_tail, 1, fours_past_K, whole_fours),
     SUM(stride_ignored, 1, A_row_length, packed_A),
     SUM(stride_ignored, 1, B_row_length, packed_B),
+    SUM(stride_ignored, TILES, B_tiles_packed, tiles_of_B),
+    SUM(stride_ignored, TILES, B_later_tiles_packed, tiles_of_B),
+    SUM(stride_ignored, BLOCKS, A_tiles_packed, blocks_of_A),
     SUM(stale_state, 1, stale_B, all_terms),
     SUM(zero_skipped, 1, nonzero_term, all_terms),
     {0},

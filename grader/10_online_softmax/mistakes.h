@@ -5,24 +5,7 @@
 #include <float.h>
 
 #include "base/dtype.h"
-#include "rows/mistakes.h"
-
-// m = max_j x_j,  l = sum_j exp(x_j - m)                                  (README eq. 1, 2)
-static struct pair state_of(const double* x, int64_t n) {
-    double m = row_max(x, n);
-    return (struct pair){{m, m > -INFINITY ? row_sum_exp(x, n, m) : 0}};
-}
-
-// What a kernel writes: l overflows where a float does. A NaN stands for an unknown value.
-static struct pair written(double m, double l) {
-    return (struct pair){{m, isnan(l) ? ANYTHING : dtype_round(F32, l)}};
-}
-
-// The same of the first n numbers.
-static struct pair written_of(const double* x, int64_t n) {
-    struct pair p = state_of(x, n);
-    return written(p.number[0], p.number[1]);
-}
+#include "maxima.h"
 
 static int64_t sweep_of(int variant) {
     return (int64_t)1 << variant;
@@ -64,25 +47,6 @@ static struct pair base_two(const struct batch* b, int64_t row, int variant) {
     if (m == -INFINITY) return pair_wanted(b, row);
     for (int64_t j = 0; j < b->cols; j++) l += exp2(x[j] - m);
     return written(m, l);
-}
-
-// In rows of negative scores m is not the largest one, but no score is lost: l fits this m. So do
-// the bits of floats compare, as integers.
-static struct pair bits_compared(const struct batch* b, int64_t row, int variant) {
-    double want = b->out[0]->want[row], got = b->out[0]->got[row];
-    (void)variant;
-    if (!signbit(want) || !isfinite(got) || got > want) return pair_wanted(b, row);
-    return written(got, row_sum_exp(batch_row(b, row), b->cols, got));
-}
-
-// m is one of the scores, but not the largest one, and l fits this m: no score is lost.
-static struct pair max_stale(const struct batch* b, int64_t row, int variant) {
-    double got = b->out[0]->got[row];
-    int64_t j = 0;
-    (void)variant;
-    while (j < b->cols && batch_row(b, row)[j] != got) j++;
-    if (!(got < b->out[0]->want[row]) || j == b->cols) return pair_wanted(b, row);
-    return written(got, row_sum_exp(batch_row(b, row), b->cols, got));
 }
 
 // The state is put together in another way: logarithms, or the inverse.
@@ -154,6 +118,25 @@ static struct pair rest_low(const struct batch* b, int64_t row, int variant) {
     double m = fmax(t->want[row], t->got[i]);
     return written(m,
                    row_sum_exp(batch_row(b, row), b->cols, m) + (double)pad * exp(t->got[i] - m));
+}
+
+// The same in rows narrower than the first ones of narrow(): who loses lanes has lost them there.
+// And of one number more than a warp has lanes: that may be all that the second warp had.
+static struct pair rest_of_few_dropped(const struct batch* b, int64_t row, int variant) {
+    enum { FIRST = 31, WARP_AND_ONE = 33 };
+    const bool few = b->cols < FIRST || b->cols == WARP_AND_ONE;
+    return few ? rest_dropped(b, row, variant) : pair_wanted(b, row);
+}
+
+// What some lanes, or warps, have kept is lost.
+static struct pair threads_lost(const struct batch* b, int64_t row, int variant) {
+    const double* x = batch_row(b, row);
+    double m = -INFINITY, l = 0;
+    for (int64_t j = 0; j < b->cols; j++)
+        if (reaches(variant, j)) m = fmax(m, x[j]);
+    for (int64_t j = 0; j < b->cols && m > -INFINITY; j++)
+        if (reaches(variant, j)) l += exp(x[j] - m);
+    return written(m, l);
 }
 
 // Threads go on by fewer elements than there are threads.
@@ -401,7 +384,8 @@ static const struct hypothesis mistakes[] = {
     PAIR(overflow, 1, max_kept),
     PAIR(exp2_base, 1, base_two),
     PAIR(max_of_tile, LAYOUTS, max_of_tile),
-    PAIR(bits_compared, 1, bits_compared),
+    PAIR(bits_compared, PARTS, bits_compared),
+    PAIR(bits_compared, 1, zero_least),
     PAIR(max_stale, 1, max_stale),
     PAIR(other_operation, OPERATIONS, other_operation),
     PAIR(max_init, 1, max_started),
@@ -409,6 +393,8 @@ static const struct hypothesis mistakes[] = {
     PAIR(merged_twice, MERGED_TWICE, merged_twice),
     PAIR(merged_twice, FIRST_AGAIN, first_warp_again),
     PAIR(counted_again, COUNTED_AGAIN, counted_again),
+    PAIR(inner_tail, SWEEPS, rest_of_few_dropped),
+    PAIR(merge_lost, LOSSES, threads_lost),
     PAIR(inner_tail, SWEEPS, rest_dropped),
     PAIR(inner_tail, SWEEPS + 1, rest_from_next),
     PAIR(inner_tail, SWEEPS, rest_zero),

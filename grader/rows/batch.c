@@ -175,10 +175,11 @@ static void run_apart(struct check* c, const struct rows* of, int64_t rows, int6
 
 void batch_apart(struct check* c, const struct rows* of, int64_t rows, int64_t cols, int64_t least,
                  struct batch_call call) {
-    enum { LANES = 32 };  // of a warp
+    enum { LANES = 32, WIDE = 24 * 1024 };  // of a warp; whole sweeps of any block
     run_apart(c, of, rows, cols, least, false, call);
     run_apart(c, of, rows, cols, least, true, call);
     run_apart(c, of, rows, LANES, least, false, call);
+    run_apart(c, of, 2, WIDE, least, false, call);
 }
 
 // ---- calls of different sizes

@@ -100,7 +100,7 @@ struct batch_call {
 
 // Rows that begin anywhere and are apart. Between them stand whole numbers, `least` to twice that,
 // larger than those of the rows, so that they show; then NaN. Then there is a column for each lane
-// of a warp, for which a launcher may have another kernel.
+// of a warp, and last there are rows of 24 K: for either a launcher may have another kernel.
 void batch_apart(struct check* c, const struct rows* of, int64_t rows, int64_t cols, int64_t least,
                  struct batch_call call);
 

@@ -36,6 +36,17 @@ bool make_pairs_or_one(const struct suspect* s, const struct hypothesis* h, int 
 #define PAIR_OR_ONE(cause, variants, left) \
     { CAUSE_##cause, make_pairs_or_one, variants, LIKE(pair_mistake, left) }
 
+// Does element j, which thread j % T holds, reach the result? The variants stand for: T, 32 to 1024
+// threads; how many lanes of a warp are merged, 1 to 32; the first so many lanes, or every 32nd,
+// 16th, ...; and all warps, or only the first.
+enum { LOSSES = 6 * 6 * 2 * 2 };
+static inline bool reaches(int variant, int64_t j) {
+    int64_t threads = (int64_t)32 << variant % 6, lanes = (int64_t)1 << variant / 6 % 6;
+    int64_t thread = j % threads, lane = thread % 32;
+    if (variant / 72 == 1 && thread >= 32) return false;
+    return variant / 36 % 2 == 1 ? lane % (32 / lanes) == 0 : lane < lanes;
+}
+
 // Blocks take several rows and do not forget: is the maximum in output i, of a row that is not the
 // first of its block, the largest of all that the block has taken so far?
 bool batch_keeps_rows(const struct batch* b, int i);

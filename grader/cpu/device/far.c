@@ -59,6 +59,20 @@ void* cudev_far_map(void* p, const size_t count[3], size_t row_bytes, size_t pit
     return a->far;
 }
 
+// Is it row N, or a later one, of a batch of this array, as an index that is too large finds it?
+static bool is_behind(const struct far_array* a, uintptr_t address) {
+    if (address < (uintptr_t)a->far) return false;
+    const size_t distance = address - (uintptr_t)a->far;
+    const size_t row = distance % a->unit / a->pitch;
+    const size_t k = row % a->count[2], ij = row / a->count[2];
+    if (distance % a->unit % a->pitch >= a->row_bytes) return false;
+    for (size_t i = 0; i < a->count[0] && (i + 1) * a->count[1] <= ij; i++) {
+        const size_t index[3] = {i, ij - i * a->count[1], k};
+        if (units_of(index) == distance / a->unit) return true;
+    }
+    return false;
+}
+
 struct far_place cudev_far_at(const volatile void* p, size_t bytes) {
     struct far_place place = {.is = FAR_NOTHING};
     const struct far_array* a = arrays;
@@ -73,6 +87,9 @@ struct far_place cudev_far_at(const volatile void* p, size_t bytes) {
     // Upper bits that are lost make an index smaller. What is larger was computed for a row that
     // does not exist: row N of one batch, which is as far from row 0 as that of the next.
     if (found > right) return place;
+    // So may what was computed for an array before this one.
+    for (const struct far_array* other = arrays; other < a && found < right; other++)
+        if (is_behind(other, address)) return place;
     place.near = a->near + row * a->pitch + byte;
     place.lost = right - found;
     place.is = place.lost == 0 ? FAR_ROW : FAR_WRAPPED;
