@@ -102,6 +102,9 @@
     CAUSE(max_unscaled,                                                                            \
           "the maximum is of scores before the scale, and not of what exp takes: that may "        \
           "overflow or be 0; with a scale below 0 it is the smallest")                             \
+    CAUSE(max_scaled_again,                                                                        \
+          "the running maximum is scaled once more in each tile: it is what exp "                  \
+          "takes already, and only the tile's own is scaled")                                      \
     CAUSE(bits_compared, "negative floats are compared as integers: of their bits the larger are " \
                          "the smaller number")                                                     \
     CAUSE(max_stale, "the running maximum is not kept for the next tile: m = m_new is missing")    \
