@@ -158,15 +158,16 @@ static struct pair merged_twice(const struct batch* b, int64_t row, int variant)
 }
 
 // The first warp's state is merged into itself once more: by one thread that goes over all warps
-// and begins with its own.
-enum { WARP_LANES = 32, FIRST_AGAIN = 5 };
+// and begins with its own. Or by each lane that has no warp's state to take and keeps what it has.
+enum { WARP_LANES = 32, BLOCKS_AGAIN = 5, FIRST_AGAIN = 2 * BLOCKS_AGAIN };
 static struct pair first_warp_again(const struct batch* b, int64_t row, int variant) {
     const struct pair p = pair_wanted(b, row);
-    const int64_t threads = (int64_t)WARP_LANES << (variant + 1);
+    const int64_t warps = 2 << variant % BLOCKS_AGAIN, threads = warps * WARP_LANES;
+    const int64_t times = variant < BLOCKS_AGAIN ? 1 : WARP_LANES - warps;
     double l = p.number[1];
     if (p.number[0] == -INFINITY) return p;
     for (int64_t j = 0; j < b->cols; j++)
-        if (j % threads < WARP_LANES) l += exp(batch_row(b, row)[j] - p.number[0]);
+        if (j % threads < WARP_LANES) l += (double)times * exp(batch_row(b, row)[j] - p.number[0]);
     return written(p.number[0], l);
 }
 

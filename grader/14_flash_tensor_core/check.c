@@ -119,6 +119,8 @@ static void hard_scores(struct check* c) {
     forward_case_apart(all_keys(c, 16, 64));
     forward_case_large(p, ", scores of 30 times the usual size");
     forward_case_growing(p, PACKED, ", scores that grow from key to key", 4, 1);
+    // The first row sees one tile of 64 keys, the others see more.
+    forward_case_integers(causal(c, 128, 191), ", scores around -20000", -128, 1024);
     forward_case_integers(p, ", scores around -20000", -128, 1024);
     forward_case_below(causal(c, 64, 128), -0x1p127);
     forward_case_exact(causal(c, 16, 1088));

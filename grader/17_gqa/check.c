@@ -202,7 +202,8 @@ static void causal(struct check* c) {
     backward_case(
         on_card(with_d(backward_of(c, 2, 128, check_pick(c, 33, 62), true), 128), "h100"));
     backward_case_tested(backward_of(c, 3, 3, check_pick(c, 5, 6), true));
-    backward_case_one_key_less(sizes(c, &of_backward, 1, 1, 130, 130 + 126, true));
+    // That one key may be about as good as the others: so for more than one head.
+    backward_case_one_key_less(sizes(c, &of_backward, 4, 2, 130, 130 + 126, true));
     backward_case(sizes(c, &of_backward, 4, 2, 130, 130, true));  // several blocks of several heads
 }
 

@@ -145,7 +145,7 @@ static enum cause explain_second_mask(const struct suspect* s) {
                                   to_last[] = {{.mask = TO_LAST_ROW, .tail_rows = true},
                                                {.mask = TO_LAST_ROW}};
     if (p->causal && is_flaw(s, &to_first)) return CAUSE_tile_skipped;
-    if (p->causal && is_flaw(s, &from_zero)) return CAUSE_diagonal_unmasked;
+    if (p->causal && is_flaw(s, &from_zero)) return CAUSE_place_in_tile;
     for (int n = 0; n < 2 && p->causal; n++)
         if (is_flaw(s, &to_last[n])) return CAUSE_diagonal_unmasked;
     if (is_flaw(s, &one_more)) return CAUSE_mask_off_by_one;

@@ -318,7 +318,7 @@ static const enum cause causes_of_walk[WALK_FLAWS] = {
     [O_KEPT_IN_SECOND] = CAUSE_no_rescale_O,  [L_KEPT] = CAUSE_no_rescale,
     [V_OF_NEXT] = CAUSE_tile_skipped,         [LAST_PV_LOST] = CAUSE_tile_skipped,
     [P_ONCE] = CAUSE_low_precision,           [P_TO_16] = CAUSE_low_precision,
-    [P_TO_2] = CAUSE_low_precision,           [M_WITHOUT_V] = CAUSE_weight_factor,
+    [P_TO_2] = CAUSE_low_precision,           [M_WITHOUT_V] = CAUSE_max_without_v,
     [P_TOO_LARGE] = CAUSE_saturation,         [L_OF_PV] = CAUSE_scale_of_block,
     [L_WITHOUT_FACTOR] = CAUSE_weight_factor, [LSE_WITH_FACTOR] = CAUSE_weight_factor,
     [P_CUT_OFF] = CAUSE_saturation,           [ROOM_FOR_ALL] = CAUSE_low_precision,

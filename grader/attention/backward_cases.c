@@ -202,9 +202,10 @@ void backward_case_large_scores(struct problem p) {
 static void case_growing(struct problem p, double step, const char* what) {
     problem_begin(&p, PACKED, what);
     backward_fill(&p);
-    for (int64_t i = 0; i < p.N_q; i++)
-        row_of(&p, ARRAY_Q, 0, 0, i)[0] = dtype_round(p.contract->dtype, 1 / p.scale);
-    for (int64_t j = 0; j < p.N_k; j++) row_of(&p, ARRAY_K, 0, 0, j)[0] = (double)j * step;
+    FOR_EACH_QUERY(&p, b, h, i)
+    row_of(&p, ARRAY_Q, b, h, i)[0] = dtype_round(p.contract->dtype, 1 / p.scale);
+    for (int64_t h = 0; h < p.H; h += p.group)
+        for (int64_t j = 0; j < p.N_k; j++) row_of(&p, ARRAY_K, 0, h, j)[0] = (double)j * step;
     backward_run(&p);
 }
 

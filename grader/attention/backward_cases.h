@@ -78,7 +78,7 @@ void backward_case_alike(struct problem p);
 void backward_case_large_scores(struct problem p);
 
 // Scores grow by 1/16 from key to key: what the causal mask hides would have more weight than what
-// is seen. One batch, one head, at most 256 keys.
+// is seen. One batch, at most 256 keys.
 void backward_case_growing(struct problem p);
 
 // The same, so fast that a key more than a row sees has most of its weight. For N_k = N_q + 126:

@@ -537,5 +537,5 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     if (!cause && is_pair_behind_diagonal(&s)) return CAUSE_diagonal_unmasked;
     if (!cause) cause = explain_nonfinite(&s);
     if (!cause && (is_rounding(&s) || is_off_by_a_factor(&s))) return CAUSE_low_precision;
-    return cause;
+    return backward_of_one(&s, cause);
 }

@@ -42,6 +42,13 @@ bool is_off_by_a_factor(const struct suspect* s);
 // Where dV is wrong, its key counts for one query more, the last one that does not see it.
 bool is_pair_behind_diagonal(const struct suspect* s);
 
+// Is dK wrong beside a right dV, which is compared first; or dV beside a dK about right?
+// Then the mask of both is right for one of them.
+bool is_mask_of_one(const struct problem* p, const struct tensor* t);
+
+// The cause, if it says that hidden pairs count; hidden_in_one, if they do in dV or dK alone.
+enum cause backward_of_one(const struct suspect* s, enum cause cause);
+
 // ---- for the lists of mistakes of both
 
 struct suspect backward_suspect(struct check* c, const struct tensor* t, struct budget budget);

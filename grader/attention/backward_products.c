@@ -328,7 +328,7 @@ enum cause backward_explain_products(struct check* c, const struct tensor* t,
     if (budget.max == 0 && backward_count_nonfinite(t) == 0) return CAUSE_not_repeatable;
     if (backward_count_nonfinite(t) == 0 && !backward_is_zero(t))
         for (size_t n = 0; n < sizeof lists / sizeof lists[0] && !cause; n++)
-            cause = hypothesis_search(&s, lists[n]);
+            cause = backward_of_one(&s, hypothesis_search(&s, lists[n]));
     if (!cause) cause = backward_explain(c, t, budget);
     return !cause && is_without_delta(&s) ? CAUSE_delta : cause;
 }

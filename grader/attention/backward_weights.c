@@ -170,3 +170,37 @@ bool backward_has_rows_of_size(const struct suspect* s, const struct backward* w
                     return false;
     return true;
 }
+
+bool is_mask_of_one(const struct problem* p, const struct tensor* t) {
+    const struct tensor *dK = p->array[ARRAY_dK].tensor, *dV = p->array[ARRAY_dV].tensor;
+    double largest = 0, off = 0;
+    for (int64_t e = 0; dK && e < dK->count; e++) {
+        if (isnan(dK->want[e])) continue;
+        largest = fmax(largest, fabs(dK->want[e]));
+        off = fmax(off, isfinite(dK->got[e]) ? fabs(dK->got[e] - dK->want[e]) : INFINITY);
+    }
+    return t == dK || (t == dV && off <= largest / 64);
+}
+
+// Would dV show it, if pairs behind the diagonal had their weights?
+static bool do_hidden_pairs_weigh(const struct problem* p) {
+    const struct tensor* dV = p->array[ARRAY_dV].tensor;
+    double largest = 0, hidden = 0;
+    for (int64_t e = 0; e < dV->count; e++)
+        if (isfinite(dV->want[e])) largest = fmax(largest, fabs(dV->want[e]));
+    FOR_EACH_QUERY(p, b, h, i) {
+        double size = 0;
+        for (int64_t x = 0; x < p->d; x++) size = fmax(size, fabs(row_of(p, ARRAY_dO, b, h, i)[x]));
+        for (int64_t j = keys_seen(p, i); j < p->N_k; j++)
+            hidden = fmax(hidden, size * weight_of(p, b, h, i, j));
+    }
+    return hidden > largest / 16;
+}
+
+enum cause backward_of_one(const struct suspect* s, enum cause cause) {
+    const struct problem* p = s->problem;
+    const bool unmasked = cause == CAUSE_causal_ignored || cause == CAUSE_diagonal_unmasked ||
+                          cause == CAUSE_masked_row;
+    if (!unmasked || !p->causal || !is_mask_of_one(p, s->tensor)) return cause;
+    return do_hidden_pairs_weigh(p) ? CAUSE_hidden_in_one : cause;
+}

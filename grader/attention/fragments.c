@@ -35,17 +35,18 @@ struct walk {
     int64_t block_q, block_k;
     bool backwards;  // from the last tile to the first
     enum {
-        MAX_OF_OTHERS,  // the maximum is over other lanes than those of the row
-        SUM_OF_OTHERS,  // so is the sum that divides
-        P_MATRICES,     // the fragment of P has its second and third register swapped
-        P_PAIRS,        // the two numbers of each register are swapped
-        P_ROWS,         // rows g and g + 8 of it are
-        MASKED,         // the mask asks about other pairs
-        L_KEPT,         // l is not rescaled
-        L_REPEATED,     // l is rescaled for every 8 columns of O
-        O_KEPT,         // O is not rescaled
-        BOTH_KEPT,      // neither is: m becomes the new one before alpha is made
-        MAX_FROM_ZERO,  // m starts at 0
+        MAX_OF_OTHERS,     // the maximum is over other lanes than those of the row
+        SUM_OF_OTHERS,     // so is the sum that divides
+        P_MATRICES,        // the fragment of P has its second and third register swapped
+        P_PAIRS,           // the two numbers of each register are swapped
+        P_ROWS,            // rows g and g + 8 of it are
+        MASKED,            // the mask asks about other pairs
+        L_KEPT,            // l is not rescaled
+        L_REPEATED,        // l is rescaled for every 8 columns of O
+        O_KEPT,            // O is not rescaled
+        BOTH_KEPT,         // neither is: m becomes the new one before alpha is made
+        MAX_FROM_ZERO,     // m starts at 0
+        MAX_SCALED_AGAIN,  // m, which is scaled, is scaled once more in each tile
         SUM_TWICE,      // each lane has the whole l already, and 4 of them are added up in the end
         SUM_BEFORE,     // the lanes' l are added up before each tile, too, in all four of them
         SUM_BEHIND,     // the same behind each tile
@@ -142,7 +143,8 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
         if (w->flaw == SUM_BEFORE) share_sum(s->l[r]);
         for (int t = 0; t < 4; t++) {
             const struct lanes* of = w->flaw == MAX_OF_OTHERS ? w->lanes : &right_lanes;
-            const double m = fmax(s->m[r][t], over_lanes(of, false, own, r, t));
+            const double again = w->flaw == MAX_SCALED_AGAIN ? p->scale / M_LN2 : 1;
+            const double m = fmax(again * s->m[r][t], over_lanes(of, false, own, r, t));
             const bool at_0 = w->flaw == BASE_ZERO ? masked : m == -INFINITY;
             base[t] = at_0 && w->flaw != UNGUARDED ? 0 : m;
             alpha[t] = exp_flushed(s->m[r][t] - base[t]);
@@ -213,23 +215,15 @@ static bool are_wrong_ones_zero(const struct suspect* s) {
 static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t block_k,
                                bool backwards, bool to_end) {
     static const enum cause causes[FLAWS] = {
-        [MAX_OF_OTHERS] = CAUSE_merge_lost,
-        [SUM_OF_OTHERS] = CAUSE_merge_lost,
-        [P_MATRICES] = CAUSE_fragment_order,
-        [P_PAIRS] = CAUSE_fragment_order,
-        [P_ROWS] = CAUSE_fragment_order,
-        [MASKED] = CAUSE_fragment_order,
-        [L_KEPT] = CAUSE_no_rescale,
-        [L_REPEATED] = CAUSE_rescale_repeated,
-        [BOTH_KEPT] = CAUSE_no_rescale,
-        [O_KEPT] = CAUSE_no_rescale_O,
-        [MAX_FROM_ZERO] = CAUSE_max_init,
-        [UNGUARDED] = CAUSE_empty_state,
-        [SUM_TWICE] = CAUSE_merged_twice,
-        [SUM_BEFORE] = CAUSE_merged_twice,
-        [SUM_BEHIND] = CAUSE_merged_twice,
-        [BASE_ZERO] = CAUSE_base_zero,
-        [MASKED_TO_END] = CAUSE_fragment_order,
+        [MAX_OF_OTHERS] = CAUSE_merge_lost,  [SUM_OF_OTHERS] = CAUSE_merge_lost,
+        [P_MATRICES] = CAUSE_fragment_order, [P_PAIRS] = CAUSE_fragment_order,
+        [P_ROWS] = CAUSE_fragment_order,     [MASKED] = CAUSE_fragment_order,
+        [L_KEPT] = CAUSE_no_rescale,         [L_REPEATED] = CAUSE_rescale_repeated,
+        [BOTH_KEPT] = CAUSE_no_rescale,      [O_KEPT] = CAUSE_no_rescale_O,
+        [MAX_FROM_ZERO] = CAUSE_max_init,    [MAX_SCALED_AGAIN] = CAUSE_max_scaled_again,
+        [UNGUARDED] = CAUSE_empty_state,     [SUM_TWICE] = CAUSE_merged_twice,
+        [SUM_BEFORE] = CAUSE_merged_twice,   [SUM_BEHIND] = CAUSE_merged_twice,
+        [BASE_ZERO] = CAUSE_base_zero,       [MASKED_TO_END] = CAUSE_fragment_order,
     };
     // Only there does it matter which tiles a block leaves out.
     const int first = to_end ? MASKED_TO_END : block_q == 64 ? 0 : UNGUARDED;

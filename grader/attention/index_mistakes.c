@@ -244,19 +244,6 @@ static bool is_right_for(struct suspect s, const struct problem* mistaken, bool 
     return hypothesis_search(&s, list) != CAUSE_NONE;
 }
 
-// Is dK wrong beside a right dV, which is compared first; or dV beside a dK about right?
-// Then the mask of both is right for one of them.
-static bool is_of_one(const struct problem* p, const struct tensor* t) {
-    const struct tensor *dK = p->array[ARRAY_dK].tensor, *dV = p->array[ARRAY_dV].tensor;
-    double largest = 0, off = 0;
-    for (int64_t e = 0; dK && e < dK->count; e++) {
-        if (isnan(dK->want[e])) continue;
-        largest = fmax(largest, fabs(dK->want[e]));
-        off = fmax(off, isfinite(dK->got[e]) ? fabs(dK->got[e] - dK->want[e]) : INFINITY);
-    }
-    return t == dK || (t == dV && off <= largest / 64);
-}
-
 // What is hidden by an LSE of -infinity is infinite where it is not set to 0.
 static bool has_empty_rows(const struct problem* p) {
     const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
@@ -302,7 +289,7 @@ static enum cause explain_pairs(const struct suspect* s, bool nothing) {
     index_free_lines(&right);
     bool unmasked = found == CAUSE_part_unmasked || found == CAUSE_causal_ignored ||
                     found == CAUSE_window_ignored;
-    return unmasked && is_of_one(s->problem, s->tensor) ? CAUSE_hidden_in_one : found;
+    return unmasked && is_mask_of_one(s->problem, s->tensor) ? CAUSE_hidden_in_one : found;
 }
 
 // Is the first batch right, and wrong one with the same documents? Then theirs are not found.
@@ -416,7 +403,7 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
         return CAUSE_not_repeatable;  // equal inputs, and outputs that are compared with each other
     // with fewer documents it was right: this case comes last
     if (p->index.documents > 1 << 16) return CAUSE_document;
-    if (!finite && is_of_one(p, t) && has_empty_rows(p)) return CAUSE_hidden_in_one;
+    if (!finite && is_mask_of_one(p, t) && has_empty_rows(p)) return CAUSE_hidden_in_one;
     enum cause cause = finite && p->index.used ? explain_pairs(&s, false) : CAUSE_NONE;
     s.slack.of_few = true;
     if (!cause && finite && p->index.used) cause = explain_pairs(&s, false);

@@ -102,6 +102,9 @@
     CAUSE(max_unscaled,                                                                            \
           "the maximum is of scores before the scale, and not of what exp takes: that may "        \
           "overflow or be 0; with a scale below 0 it is the smallest")                             \
+    CAUSE(max_scaled_again,                                                                        \
+          "the running maximum is scaled once more in each tile: it is what exp "                  \
+          "takes already, and only the tile's own is scaled")                                      \
     CAUSE(bits_compared, "negative floats are compared as integers: of their bits the larger are " \
                          "the smaller number")                                                     \
     CAUSE(max_stale, "the running maximum is not kept for the next tile: m = m_new is missing")    \
@@ -279,6 +282,9 @@
     CAUSE(weight_factor,                                                                           \
           "P is made 2^8 times as large before it is rounded: l sums the same, and LSE takes "     \
           "it out again")                                                                          \
+    CAUSE(max_without_v,                                                                           \
+          "the maximum lacks the scale of V: it is the largest of the scores plus log2 of that "   \
+          "scale, and then P ends at 2^8")                                                         \
     /* a layer with dropout */                                                                     \
     CAUSE(philox, "the random words are not those of Philox4x32-10: ten rounds, two multipliers, " \
                   "a key that grows")                                                              \
@@ -492,8 +498,8 @@
     CAUSE(wrong_limiter,                                                                           \
           "the table shows another limiter: which unit is busy, and if none is, why do "           \
           "warps wait?")                                                                           \
-    CAUSE(wrong_speed_up,                                                                          \
-          "cured, a kernel takes as long as its next limit lets it: what is that, and how far?")   \
+    COST(wrong_speed_up,                                                                           \
+         "cured, a kernel takes as long as its next limit lets it: what is that, and how far?")    \
     COST(idle_lanes, "a request serves few lanes: let all 32 lanes of a warp have work")           \
     COST(grid_size, "the grid does not fit the work: few blocks leave multiprocessors idle, and "  \
                     "each block has to have work")                                                 \

@@ -144,7 +144,8 @@ static const char* number(double x, char text[32]) {
 }
 
 static void append_first(struct result_item* record, const struct tensor* t, const bool* poison,
-                         int64_t first) {
+                         const struct comparison* found) {
+    const int64_t first = found->first;
     char index[80], got[32], want[32];
     tensor_index(t, first, index, sizeof index);
     number(t->got[first], got);
@@ -159,7 +160,30 @@ static void append_first(struct result_item* record, const struct tensor* t, con
     else
         snprintf(record->first, sizeof record->first, "%s%s is %s, expected %s", t->name, index,
                  got, want);
-    record_append(record, "first wrong: %s\n", record->first);
+    record_append(record, "%s: %s\n", found->wrong ? "first wrong" : "farthest off", record->first);
+}
+
+// How many elements are wrong. Without one it is all of them together that are.
+static void append_count(struct result_item* record, const struct tensor* t,
+                         const struct comparison* found) {
+    if (!found->wrong) {
+        record_append(record, "no element of %s is off by more than a single one may be, but %s\n",
+                      t->name,
+                      found->mean_exceeded ? "their mean error is too large"
+                                           : "too many are off to the same side");
+        return;
+    }
+    // what lies between rows is none of the elements
+    record_append(record, "%lld of %lld elements of %s are wrong",
+                  (long long)(found->wrong - found->touched), (long long)found->expected, t->name);
+    if (found->touched)
+        record_append(record, ", %lld between its rows %s written", (long long)found->touched,
+                      found->touched == 1 ? "was" : "were");
+    if (found->never_written)
+        record_append(record, ", %lld never written", (long long)found->never_written);
+    if (found->nonfinite)
+        record_append(record, ", %lld NaN or infinite", (long long)found->nonfinite);
+    record_append(record, "\n");
 }
 
 // An error as a share of its budget: "85%", "78134 times", "3.2e+09 times".
@@ -400,18 +424,8 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     if (c->rounds > 1) snprintf(call, sizeof call, " (call %d of %d)", c->round + 1, c->rounds);
     record_case(c, call);
     enum cause cause = likely_cause(c, t, budget, &found, nothing, &finding);
-    append_first(record, t, poison, found.first);
-    // what lies between rows is none of the elements
-    record_append(record, "%lld of %lld elements of %s are wrong",
-                  (long long)(found.wrong - found.touched), (long long)found.expected, t->name);
-    if (found.touched)
-        record_append(record, ", %lld between its rows %s written", (long long)found.touched,
-                      found.touched == 1 ? "was" : "were");
-    if (found.never_written)
-        record_append(record, ", %lld never written", (long long)found.never_written);
-    if (found.nonfinite)
-        record_append(record, ", %lld NaN or infinite", (long long)found.nonfinite);
-    record_append(record, "\n");
+    append_first(record, t, poison, &found);
+    append_count(record, t, &found);
     if (!check_withheld_words(c, cause))
         cause = append_begin(c, t, poison, &found, cause, &finding);
     append_error(record, &found, budget);

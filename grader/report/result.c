@@ -18,6 +18,8 @@ const char* outcome_name(enum outcome outcome) {
 int result_begin(const char* text) {
     const char* at = text ? strstr(text, RESULT_STUB) : NULL;
     int line = 1;
+    while (at && strncmp(at + strcspn(at, ":\n"), RESULT_LATER, sizeof RESULT_LATER - 1) == 0)
+        at = strstr(at + 1, RESULT_STUB);
     for (const char* k = text; k < at; k++) line += *k == '\n';
     return at ? line : 0;
 }

@@ -22,6 +22,7 @@ enum { RESULT_VERSION = 1, GRADING_VERSION = 2, RESULT_ITEMS = 32 };
 
 // What an exercise says where something is to be written.
 #define RESULT_STUB "your code goes here"
+#define RESULT_LATER ": 2nd half: "  // what follows it in a gap that works as it is
 // In a message, before each finding of the CPU device.
 #define RESULT_FINDING "FINDING: "
 
@@ -80,7 +81,8 @@ struct result {
 
 const char* outcome_name(enum outcome outcome);
 
-// The line of a file's text, which may be NULL, that says RESULT_STUB first; 0: none does.
+// The line of a file's text, which may be NULL, that says RESULT_STUB first; 0: none does. A gap
+// with right and slow code in it, of the second half of lesson 14, is not missing.
 int result_begin(const char* text);
 
 // Sets score and max_score from the items.

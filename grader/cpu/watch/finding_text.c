@@ -197,9 +197,8 @@ static const char* advice(const struct finding* f) {
                    "round) Or is another\n        buffer of the array meant in one of them?";
         if (f->block != f->other_block)
             return "blocks run in any order: use an atomic, or a kernel of its own for the second "
-                   "access; if a ticket\n        is drawn between the two, a __threadfence() "
-                   "before "
-                   "it";
+                   "access; if a ticket\n        is drawn between the two, a barrier of the block "
+                   "and a __threadfence() come before it";
         if (f->dynamic)  // where most tiles have several buffers
             return "is a __syncthreads() missing between the two, or within a warp a __syncwarp()? "
                    "(in a loop: also before\n        the next round) Or is another of several "

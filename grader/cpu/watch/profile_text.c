@@ -171,6 +171,12 @@ static const struct line_row* most_again(const struct line_row* rows, unsigned c
     return most * 10 > all ? found : NULL;
 }
 
+// Lanes load a float each, and the next lane's is 16 bytes further.
+static bool is_member(const struct line_row* r) {
+    return log_loads(r->row->kind) && r->row->bytes == 4 &&
+           r->counts.sectors == 4 * r->counts.ideal_sectors;
+}
+
 static void print_advice(FILE* out, const struct line_row* rows, unsigned count) {
     const struct line_row* global = worst(rows, count, false);
     const struct line_row* shared = worst(rows, count, true);
@@ -186,6 +192,11 @@ static void print_advice(FILE* out, const struct line_row* rows, unsigned count)
                 "  next: line %d uses %.0f of every 100 bytes it moves: let neighbouring threads\n"
                 "        (threadIdx.x) touch neighbouring elements of %s\n",
                 global->line, 100 * ratio(global->counts.ideal_sectors, global->counts.sectors),
+                global->row->name);
+    if (global && is_member(global))
+        fprintf(out,
+                "        (the members of a float4? Here each is a load of its own: load all of it\n"
+                "        first, float4 v = %s[i])\n",
                 global->row->name);
     if (shared)
         fprintf(

@@ -76,6 +76,11 @@ START_TEST(test_begin) {
     ck_assert_int_eq(result_begin("int x;\n"), 0);
     ck_assert_int_eq(result_begin("// your code goes here\n"), 1);
     ck_assert_int_eq(result_begin("int x;\n\n  // your code goes here (about 2 lines)\n"), 3);
+    const char later[] = "// your code goes here (about 2 lines): 2nd half: wait\n";
+    char both[200];
+    snprintf(both, sizeof both, "%s// your code goes here: O\n", later);
+    ck_assert_int_eq(result_begin(later), 0);
+    ck_assert_int_eq(result_begin(both), 2);
 }
 END_TEST
 
