@@ -261,16 +261,17 @@ static void hard_scores(struct check* c) {
     decode_judge(&p, JUDGE_O);
 }
 
-// One head first, whose keys may be split more often than the next call's workspace has room for.
+// One head first, whose keys may be split more often than the next call's workspace has room for,
+// and which shares its keys with no other.
 static void after_one_head(struct check* c) {
-    struct decode p = with_key_heads(decode_of(c, 1, 144), 64), first;
+    struct decode p = with_key_heads(decode_of(c, 2, 144), 64), first;
     p.max_pages = MOST_PAGES;
     deal_pages(&p);
     decode_name(&p, ", after a call of one head");
     check_rounds(c, 2);
     decode_declare(&p);
     first = p;
-    first.H_k = 1;
+    first.H_k = first.group = 1;
     check_vary(c, "H", 0, 1);
     check_vary(c, "H_k", 0, 1);
     check_round(c, 0);

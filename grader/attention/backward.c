@@ -160,9 +160,11 @@ static const double* read_row(const struct head* t, const double* const* value, 
 static double delta_of(const struct head* t, int64_t i) {
     const struct backward* w = t->w;
     int64_t h = w->flaw.first_delta ? t->h / t->p->group * t->p->group : t->h;
+    if (w->flaw.delta_of_head_0) h = 0;
+    const int64_t b = w->flaw.delta_of_batch_0 ? 0 : t->b;
     if (w->flaw.delta_rows && i / w->flaw.delta_rows % 2) i -= w->flaw.delta_rows;
-    const double* O = w->value[ARRAY_O] + place(w->stride[ARRAY_O], t->b, h, i);
-    const double* dO = w->dO_of_delta + place(w->stride[ARRAY_dO], t->b, h, i);
+    const double* O = w->value[ARRAY_O] + place(w->stride[ARRAY_O], b, h, i);
+    const double* dO = w->dO_of_delta + place(w->stride[ARRAY_dO], b, h, i);
     double delta = 0;
     int64_t columns = w->flaw.delta_columns ? w->flaw.delta_columns : t->p->d;
     const enum dtype dtype = t->p->contract->dtype;

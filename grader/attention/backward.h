@@ -99,6 +99,7 @@ struct backward_flaw {
     } summed;             // of a group, in dK and dV
     int64_t first_heads;  // how many
     bool first_delta;     // delta is that of the group's first head
+    bool delta_of_batch_0, delta_of_head_0;  // ... of the first batch, of the first head
 };
 
 // One way to compute the gradients. backward_right() returns the right way; a mistake changes a

@@ -154,6 +154,14 @@ static const struct hypothesis in_one_group[] = {
 // K and V of the first head for all: where no heads share keys, h / (H / group) is 0.
 static const struct hypothesis of_first_head[] = {
     {CAUSE_head_ignored, FLAW(.by_key_heads = true)},
+    {CAUSE_head_ignored, FLAW(.delta_of_head_0 = true)},
+    {0},
+};
+
+// delta of the first batch for all.
+static const struct hypothesis of_first_batch[] = {
+    {CAUSE_batch_ignored, FLAW(.delta_of_batch_0 = true)},
+    {CAUSE_batch_ignored, FLAW(.delta_of_batch_0 = true, .delta_of_head_0 = true)},
     {0},
 };
 
@@ -525,6 +533,7 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
         cause = hypothesis_search(&s, in_one_group);
     if (!cause && !zeros && p->H > 1)
         cause = hypothesis_search(&s, p->group > 1 ? in_groups : of_first_head);
+    if (!cause && !zeros && p->B > 1) cause = hypothesis_search(&s, of_first_batch);
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_mask);
     if (!cause && is_all_behind_diagonal(&s)) return CAUSE_mask_corner;
     if (!cause) cause = hypothesis_search_variants(&s, in_tiles);

@@ -330,5 +330,9 @@ enum cause backward_explain_products(struct check* c, const struct tensor* t,
         for (size_t n = 0; n < sizeof lists / sizeof lists[0] && !cause; n++)
             cause = backward_of_one(&s, hypothesis_search(&s, lists[n]));
     if (!cause) cause = backward_explain(c, t, budget);
-    return !cause && is_without_delta(&s) ? CAUSE_delta : cause;
+    // What a first call wrote and a later one does not has been kept.
+    const struct tensor* Q = problem_of_case(c)->array[ARRAY_Q].tensor;
+    const bool later = check_values_of(Q, 0) != Q->value;
+    if (!cause && is_without_delta(&s)) return later ? CAUSE_stale_state : CAUSE_delta;
+    return cause;
 }

@@ -451,9 +451,9 @@ void forward_misaligned(struct problem p) {
 
 void forward_no_keys(struct problem p) {
     p.N_k = 0;
-    check_case(p.check, "N_q = %d, N_k = 0, K and V are NULL", (int)p.N_q);
+    problem_name(&p, GAPS, "; K and V are NULL");
     check_null_if_empty(p.check);
-    problem_declare(&p, PACKED);
+    problem_declare(&p, GAPS);
     forward_fill(&p);
     check_expect(p.check, COURSE_OK, CAUSE_empty_input);
     forward_run(&p, JUDGE_O | JUDGE_LSE);

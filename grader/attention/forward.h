@@ -176,7 +176,7 @@ void forward_case_long(struct problem p);
 // forward_fill(). The case is called `name` and what it is about.
 void forward_again(struct problem p, const char* name, void (*fill)(struct problem* p, int round));
 
-// The same queries and no key.
+// The same queries and no key, with GAPS: who fills O as one piece of memory fills them, too.
 void forward_no_keys(struct problem p);
 
 // problem_on_two_devices() of this pass.

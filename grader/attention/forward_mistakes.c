@@ -102,6 +102,18 @@ static bool is_end_of_first_row(const struct suspect* s, int64_t block_q, int64_
     return is_forward(s, &w);
 }
 
+// Packed tiles of which all is taken for seen that a query of the first row's number would see. It
+// comes before what takes a key's number in its tile for the key, which may leave the same numbers:
+// the cause is true of that, too.
+static bool is_whole_by_packed_row(const struct suspect* s, int64_t block_q, int64_t block_k) {
+    const struct problem* p = s->problem;
+    struct forward_mistake w = forward_right(p);
+    w.block_q = block_q;
+    w.block_k = block_k;
+    w.flaw = WHOLE_BY_PACKED_ROW;
+    return p->group > 1 && w.causal && is_forward(s, &w);
+}
+
 // Mistakes that look different for every tile size. The student's tile size is not known.
 static enum cause explain_tiles(const struct suspect* s, int64_t block_q, int64_t block_k) {
     static const struct {
@@ -190,7 +202,8 @@ enum cause explain_empty_rows(const struct suspect* s) {
     // Where all rows are alike in this, some were stored, and others lack for another reason.
     if (all_empty && unwritten && right) return CAUSE_NONE;
     if (!is_O(s) && of_zeros) return CAUSE_mask_value;
-    return !is_O(s) && all_NaN ? CAUSE_empty_state : CAUSE_masked_row;
+    // What nobody wrote reads as NaN, and no state made it.
+    return !is_O(s) && all_NaN && !unwritten ? CAUSE_empty_state : CAUSE_masked_row;
 }
 
 bool is_lost_below(const struct suspect* s) {
@@ -418,6 +431,8 @@ static enum cause explain_rows(struct check* c, const struct tensor* t, struct b
     for (int q = 0; q < 4; q++)
         for (int k = 0; k < 4 && !cause; k++)
             if (is_end_of_first_row(&s, tiles[q], tiles[k])) cause = CAUSE_tile_skipped;
+    for (int n = 0; n < 16 && !cause; n++)
+        if (is_whole_by_packed_row(&s, tiles[n / 4], tiles[n % 4])) cause = CAUSE_diagonal_unmasked;
     for (int q = 0; q < 4; q++)
         for (int k = 0; k < 4 && !cause; k++)
             if (q == 0 || tiles[q - 1] < p->N_q) cause = explain_tiles(&s, tiles[q], tiles[k]);

@@ -47,7 +47,8 @@ struct forward_mistake {
         MASK_BY_ROW,          // it takes a query's number in its tile for the query
         MASK_OF_WARP_16,      // each warp, of 16 or 32 rows, takes the rows of the tile's first one
         MASK_OF_WARP_32,
-        SEEN_BY_PACKED_ROW,  // each row sees what a query of its packed number would, if loaded
+        SEEN_BY_PACKED_ROW,   // each row sees what a query of its packed number would, if loaded
+        WHOLE_BY_PACKED_ROW,  // which tiles all rows see is asked of the first row's packed number
     } flaw;
     double masked;
 

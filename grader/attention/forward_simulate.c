@@ -157,6 +157,12 @@ static struct range range_of(const struct problem* p, const struct forward_mista
         visible = seen_by(w, row);
         if (visible > round_up(end, w->block_k)) visible = round_up(end, w->block_k);
         break;
+    case WHOLE_BY_PACKED_ROW: {
+        const int64_t seen = seen_by(w, first);
+        const int64_t unmasked = (seen < end ? seen : end) / w->block_k * w->block_k;
+        if (visible < unmasked) visible = unmasked;
+        break;
+    }
     case MASK_BY_COLUMN:
     case MASK_OF_WARP_16:
     case MASK_OF_WARP_32:
