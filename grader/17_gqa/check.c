@@ -90,8 +90,8 @@ static void forward_causal(struct check* c) {
                          ": one key less than whole tiles", 4, 1);
     forward_case(forward_of(c, 2, 64, check_pick(c, 17, 31), true), PACKED, "",
                  JUDGE_O | JUDGE_LSE);
-    // More key heads than pick_work() takes at a time, and some left.
-    judge_O(with_heads(sizes(c, &of_forward, 4, 2, 16, 16, true), 9, 4));
+    // More key heads than pick_work() takes at a time, and some left, of several blocks.
+    judge_O(with_heads(sizes(c, &of_forward, 4, 2, 72, 24, true), 9, 4));
     // Several blocks of several key heads, which are dealt in another order.
     judge_O(sizes(c, &of_forward, 6, 2, 80, 80, true));
 }
@@ -205,6 +205,7 @@ static void causal(struct check* c) {
     // That one key may be about as good as the others: so for more than one head.
     backward_case_one_key_less(sizes(c, &of_backward, 4, 2, 130, 130 + 126, true));
     backward_case(sizes(c, &of_backward, 4, 2, 130, 130, true));  // several blocks of several heads
+    backward_case(with_heads(sizes(c, &of_backward, 2, 2, 24, 136, true), 17, 2));  // ... and of 17
 }
 
 // low..high, but no multiple of 8

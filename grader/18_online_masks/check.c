@@ -221,6 +221,9 @@ static void forward_windows(struct check* c) {
     attention_reaches(with_heads(p, 1, 3), REACH_MOST - check_pick(c, 0, 9));
     p = sizes(c, &of_forward, 17, 1, MASK(.causal = true, .window = 9));
     attention_counts_keys(with_heads(p, 1, 8), 70000);  // of fewer blocks none runs
+    // More heads than pick_work() takes at a time, and some left, of several blocks.
+    p = sizes(c, &of_forward, 136, 24, MASK(.causal = true));
+    judge(with_heads(p, 1, 17), NULL, JUDGE_O);
 }
 static void forward_documents(struct check* c) {
     judge_documents(c, &of_forward);
@@ -261,6 +264,8 @@ static void windows(struct check* c) {
     struct problem p = sizes(c, &of_backward, 1, 16, MASK(.causal = true, .window = 9));
     attention_reaches(with_heads(p, 2, 4), (1 << 29) - check_pick(c, 0, 9));
     attention_most_heads(sizes(c, &of_backward, 16, 16, MASK(.causal = true, .window = 9)));
+    p = sizes(c, &of_backward, 24, 136, MASK(.causal = true));
+    judge(with_heads(p, 1, 17), NULL, JUDGE_O);  // as in the forward pass
     attention_counts_keys(sizes(c, &of_backward, 17, 1, MASK(.causal = true, .window = 9)), 70000);
 }
 static void documents(struct check* c) {

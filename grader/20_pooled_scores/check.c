@@ -193,8 +193,8 @@ static void masked(struct check* c) {
     judge_pools(c, 40, 2 * pool + check_pick(c, 1, 5), true, pool, "", JUDGE_O);
     pool = check_pick(c, 90, 127);
     judge_pools(c, 100, pool + check_pick(c, 1, 5), true, pool, "", JUDGE_O);
-    // More heads than pick_work() takes at a time, and some left.
-    judge(with_heads(sizes(c, 16, 16, true, &pooling), 1, 19), PACKED, "", JUDGE_O);
+    // More heads than pick_work() takes at a time, and some left, of several blocks.
+    judge(with_heads(sizes(c, 136, 24, true, &pooling), 1, 17), PACKED, "", JUDGE_O);
     judge(with_heads(sizes(c, 136, 136, true, &pooling), 1, 3), PACKED, ": several blocks",
           JUDGE_O);
 }

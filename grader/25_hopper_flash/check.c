@@ -214,7 +214,8 @@ static void masked(struct check* c) {
     judge_O(with_flag(causal(c, 192, 256 + check_pick(c, 2, 126)), INT32_MIN));
     judge_O(with_d(causal(c, 256, 256), 128));
     forward_case(causal(c, 1, 200), PACKED, ": one query sees all", JUDGE_O);
-    judge_O(with_heads(causal(c, 16, 16), 2, 19));
+    // More heads than are worked on together, and some left, of several tiles.
+    judge_O(with_heads(causal(c, 200, 24), 1, 19));
     judge_O(with_d(causal(c, 96, 2048 + check_pick(c, 2, 60)), 128));
 }
 

@@ -20,6 +20,15 @@ const struct arena_traffic* problem_traffic(const struct problem* p) {
     return t;
 }
 
+void problem_skips_unseen(const struct problem* p) {
+    const bool backward = p->contract->backward;
+    for (enum which a = ARRAY_Q; a < ARRAYS; a++) {
+        struct tensor* t = p->array[a].tensor;
+        const bool is_input = backward ? a <= ARRAY_dO || a == ARRAY_LSE : a <= ARRAY_V;
+        for (int64_t e = 0; is_input && e < t->count; e++) t->untouched[e] = true;
+    }
+}
+
 void judge_conflicts(struct check* c, double most) {
     const struct arena_traffic* t = check_traffic(c);
     double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);

@@ -254,6 +254,9 @@ void problem_launches_fail(struct problem p);
 struct arena_traffic;
 const struct arena_traffic* problem_traffic(const struct problem* p);
 
+// In this case of a mask inputs need not be read where nobody sees them. Before they are filled.
+void problem_skips_unseen(const struct problem* p);
+
 // After a case with WATCH_PROFILE that was judged: fails if for ten useful wavefronts more than one
 // is lost to bank conflicts. More than `most` do not count as useful: loads that nobody needs could
 // hide the conflicts of others. Half as many again are too many: lanes that go one after another

@@ -205,6 +205,7 @@ static struct arena_traffic traffic(void) {
         .global_store_excess_sectors =
             (int64_t)(t.global_store_sectors - t.global_store_ideal_sectors),
         .atomics = (int64_t)t.atomics,
+        .shared_atomics = (int64_t)t.shared_atomics,
         .global_atomic_bytes = (int64_t)t.global_atomic_bytes,
         .global_atomic_requests = (int64_t)t.global_atomic_requests,
         .global_atomic_sectors = (int64_t)t.global_atomic_sectors,

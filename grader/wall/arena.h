@@ -150,7 +150,7 @@ struct arena_traffic {
     int64_t shared_store_requests, shared_store_wavefronts, shared_store_conflicts;
     // Sectors beyond those that would hold what each request uses, were it side by side.
     int64_t global_load_excess_sectors, global_store_excess_sectors;
-    int64_t atomics, barriers, mma;
+    int64_t atomics, shared_atomics, barriers, mma;
     int64_t shuffles;  // by lanes
     // What atomics move, there and back: check_traffic() may count it as loaded and stored.
     int64_t global_atomic_bytes, global_atomic_requests;

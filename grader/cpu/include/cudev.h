@@ -81,7 +81,8 @@ struct cudev_traffic {
     unsigned long long shared_load_wavefronts, shared_load_conflicts;
     unsigned long long shared_store_bytes, shared_store_requests;
     unsigned long long shared_store_wavefronts, shared_store_conflicts;
-    unsigned long long atomics;  // by threads, global and shared
+    unsigned long long atomics;         // by threads, global and shared
+    unsigned long long shared_atomics;  // those of them on shared memory
     // What they move, each there and back: in none of the loads and stores above.
     unsigned long long global_atomic_bytes, global_atomic_requests;
     unsigned long long global_atomic_sectors, global_atomic_ideal_sectors;

@@ -22,6 +22,7 @@ static void add(struct cudev_traffic* t, const struct row* r, const struct count
     } else if (r->kind == LOG_ATOMIC) {
         t->atomics += c->lanes;
         if (r->shared) {
+            t->shared_atomics += c->lanes;
             t->shared_atomic_bytes += c->bytes;
             t->shared_atomic_requests += c->requests;
             t->shared_atomic_wavefronts += c->wavefronts;
