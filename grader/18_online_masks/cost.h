@@ -114,8 +114,10 @@ static void judge_visits(struct check* c, const struct contract* of) {
         {192, 192, {.used = true, .window = 20, .sinks = 2, .documents = COST_DOCUMENTS}, 1},
         {192, 90, {.used = true, .causal = true}, 0},
         // Before a document's sinks lie tiles that nobody sees.
-        {128, 384,
-         {.used = true, .causal = true, .window = 20, .sinks = 2, .documents = COST_DOCUMENTS}, 2},
+        {128,
+         384,
+         {.used = true, .causal = true, .window = 20, .sinks = 2, .documents = COST_DOCUMENTS},
+         2},
     };
     struct cost cases[COST_CASES];
     for (int n = 0; n < COST_CASES; n++) {
