@@ -1,6 +1,6 @@
-// spans_by_atomics.cu: two kernels without sums between blocks, written without backward.h: a block
-// of 64 keys or queries finds the span of what sees them by atomicMin and atomicMax in shared memory.
-// Nothing but delta is kept in the workspace, and what nobody sees is not read.
+// spans_by_atomics.cu: two kernels without sums between blocks, written without backward.h. A block
+// of 64 keys or queries finds the span of what sees them by atomicMin and atomicMax in shared
+// memory. Nothing but delta is kept in the workspace, and what nobody sees is not read.
 #include <cuda_bf16.h>
 #include <limits.h>
 #include <math.h>
