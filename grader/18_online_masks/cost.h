@@ -30,8 +30,17 @@ enum { COST_DOCUMENTS = 4 };
 static const int64_t cost_ends[][COST_DOCUMENTS + 1] = {
     {0, 128, 256, 320, 320}, {0, 1, 1, 70, 90}, {0, 128, 128, 128, 384}};
 
-// Runs a case, and counts, what all lanes of a warp read at one place as a sector. Every kernel
-// reads once: Q forward; backward Q, O, dO twice, K, V; and a sector of LSE and of delta for a row.
+// Bytes of LSE and delta that are counted for more lanes than four which share a row: all 32 may
+// read them at one place, where a sector has them. Its bytes are less than the lanes'.
+static double read_by_all_lanes(const struct arena_traffic* t, double rows) {
+    const double more = (double)t->global_load_bytes - 32 * (double)t->global_load_sectors;
+    const double of_4 = 32 - 8, of_32 = 256 - 64;  // bytes of a row less those of its sectors
+    const double share = fmin(1, fmax(0, (more / rows - of_4) / (of_32 - of_4)));
+    return share * (256 - 32) * rows;
+}
+
+// Runs a case, and counts. Every kernel reads once: Q forward; backward Q, O, dO twice, K, V; and
+// LSE and delta in each of the four lanes that share a row, or in all.
 static void count_cost(struct cost* at, struct problem p, const int64_t* documents) {
     const bool backward = p.contract->backward;
     const double d = (double)p.d, N_q = (double)p.N_q, N_k = (double)p.N_k;
@@ -47,8 +56,10 @@ static void count_cost(struct cost* at, struct problem p, const int64_t* documen
         forward_run(&p, JUDGE_O);
     }
     const struct arena_traffic* t = problem_traffic(&p);
-    const double once = backward ? 4 * d * (N_k + 2 * N_q) + 64 * N_q : 2 * d * N_q;
-    at->bytes = fmin((double)t->global_load_bytes, 32 * (double)t->global_load_sectors) - once;
+    const double once = backward ? 4 * d * (N_k + 2 * N_q) + 32 * N_q : 2 * d * N_q;
+    at->bytes = (double)t->global_load_bytes - once;
+    // With documents there is room for lookups, which are read at one place, too.
+    if (backward && !p.index.documents) at->bytes -= read_by_all_lanes(t, N_q);
     // A binary search of a few numbers, for each row and for both ends of a block, by each thread.
     at->lookups = p.index.documents ? 4.0 * 64 * (N_q + (backward ? N_k : 0)) : 0;
     at->scores = (double)t->mma * 2048 / d;
