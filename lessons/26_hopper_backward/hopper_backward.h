@@ -61,8 +61,8 @@ COURSE_BEGIN_C
 //                          without causal
 //     COURSE_OK            B or H_k is 0: nothing is touched, pointers may be NULL
 //     COURSE_BAD_ARGUMENT  a NULL pointer to an array that has elements, or to the workspace where
-//                          it has bytes (without documents, cu_seqlens_gpu may be NULL); a negative
-//                          stride; a row stride below d
+//                          there are queries (without documents, cu_seqlens_gpu may be NULL); a
+//                          negative stride; a row stride below d
 //     COURSE_UNSUPPORTED   a row that does not begin at a multiple of 16 bytes; a stride of 2^39
 //                          elements or more, which TMA cannot take
 //     COURSE_UNSUPPORTED   the device is no Hopper GPU
