@@ -40,6 +40,13 @@ static inline struct numbers numbers_of(const struct few_bits* f) {
 static inline int few_bits_nearest(const struct few_bits* f, const struct numbers* n, double size) {
     int low = 0, high = f->largest;
     if (size >= n->of[high]) return high;
+    uint64_t bits;
+    memcpy(&bits, &size, sizeof bits);
+    const int e = (int)(bits >> 52) - 1023 + f->bias;
+    if (e > 0 && e <= f->largest >> f->fraction) {  // it lies among the numbers of its power of 2
+        low = e << f->fraction;
+        if (low + (1 << f->fraction) < high) high = low + (1 << f->fraction);
+    }
     while (high - low > 1) {  // n->of[low] <= size < n->of[high]
         int middle = (low + high) / 2;
         if (n->of[middle] <= size)

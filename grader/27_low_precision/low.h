@@ -11,6 +11,7 @@
 
 #include "27_low_precision/eight.h"
 #include "attention/forward_mistakes.h"
+#include "attention/sums.h"
 #include "low_precision.h"
 #include "wall/arena.h"
 
@@ -352,16 +353,22 @@ static double scale_of_V(const struct low* l, int64_t b, int64_t h, int64_t j) {
 // Row i as a standard implementation makes it: P times the scale of V, relative to the largest of
 // these products, is 2^8 at most and rounded to e4m3; O is rounded to bf16. *size: what the sizes
 // of all |P v| say. *exact: the largest |P v| / l of the key whose product is that 2^8, an e4m3.
-static void standard_row(const struct low* l, const struct numbers* numbers, int64_t b, int64_t h,
-                         int64_t i, double* o, double* size, double* exact) {
+// keys: K of the head, as turn_rows() makes it.
+static void standard_row(const struct low* l, const struct numbers* numbers,
+                         const union turned* keys, int64_t b, int64_t h, int64_t i, double* o,
+                         double* size, double* exact) {
     const struct problem* p = &l->p;
+    const struct operations fp64 = {.rounded = false};
     const int64_t seen = keys_seen(p, i);
     double* t = check_allocate(p->check, seen + 1, sizeof *t);
-    double m = -INFINITY, sum = 0;
+    double m = -INFINITY, sum = 0, of_block[SUMS];
     int64_t largest = 0;
     for (int64_t x = 0; x < p->d; x++) o[x] = 0;
     for (int64_t j = 0; j < seen; j++) {
-        t[j] = score(p, b, h, i, j) / M_LN2 + log2(scale_of_V(l, b, h, j));
+        if (j % SUMS == 0)
+            sums_of_products(fp64, p->d, row_of(p, ARRAY_Q, b, h, i), keys + j / SUMS * p->d,
+                             of_block);
+        t[j] = p->scale * of_block[j % SUMS] / M_LN2 + log2(scale_of_V(l, b, h, j));
         if (t[j] > m) m = t[j], largest = j;
     }
     for (int64_t j = 0; j < seen; j++) {
@@ -369,7 +376,7 @@ static void standard_row(const struct low* l, const struct numbers* numbers, int
         const double rounded = few_bits_round(&E4M3, numbers, P);
         const double* row = row_of(p, ARRAY_V, b, h, j);
         sum += P / v;
-        for (int64_t x = 0; x < p->d && rounded > 0; x++) o[x] += rounded * row[x] / v;
+        if (rounded > 0) add_multiple(fp64, p->d, o, rounded / v, row);
     }
     for (int64_t x = 0; x < p->d; x++) o[x] = seen > 0 ? dtype_round(BF16, o[x] / sum) : 0;
     *size = *exact = 0;
@@ -413,11 +420,15 @@ static struct forward_budgets low_want(struct low* l) {
     double* standard = check_allocate(p->check, O->count + LSE->count + 1, sizeof *standard);
     const struct numbers numbers = numbers_of(&E4M3);
     double most = 0, all = 0, worst = 0, mean = 0, largest = 0, rounded = 0, size, exact;
+    union turned* keys = check_allocate(p->check, CEIL_DIV(p->N_k, SUMS) * p->d, sizeof *keys);
     guard_gaps(p, ARRAY_O);
     forward_reference(p, false, O->want, LSE->want);
     FOR_EACH_QUERY(p, b, h, i) {
         const int64_t at = place_in(p, ARRAY_O, b, h, i);
-        standard_row(l, &numbers, b, h, i, standard + at, &size, &exact);
+        if (i == 0 && h % p->group == 0)
+            turn_rows((struct operations){.rounded = false}, p->d, p->N_k,
+                      row_of(p, ARRAY_K, b, h, 0), p->array[ARRAY_K].stride.n, keys);
+        standard_row(l, &numbers, keys, b, h, i, standard + at, &size, &exact);
         most = fmax(most, size), all += size;
         double of_row = 0;
         for (int64_t e = at; e < at + p->d; e++) {
@@ -430,7 +441,7 @@ static struct forward_budgets low_want(struct low* l) {
     }
     for (int64_t e = 0; e < LSE->count; e++) standard[O->count + e] = (double)(float)LSE->want[e];
     struct forward_budgets budgets = {.LSE = budget_from(LSE, standard + O->count)};
-    free(standard);
+    free(standard), free(keys);
     const double rows = fmax(1, (double)(p->B * p->H * p->N_q)), ulp = dtype_ulp(BF16, largest);
     const double of_S = (double)(p->d / 32) * CUT_OFF * size_of_scores(p);
     const double cut = (double)CEIL_DIV(p->N_k, 32) * CUT_OFF + 2 * of_S;
