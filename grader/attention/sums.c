@@ -46,7 +46,7 @@ static WIDE void sum_floats(bool absolute, int64_t n, const double* a, const uni
         s0 += of_a * column[0];
         s1 += of_a * column[1];
     }
-    for (int c = 0; c < SUMS; c++) sum[c] = (double)(c < 8 ? s0[c] : s1[c - 8]);
+    for (int c = 0; c < SUMS; c++) sum[c] = (double)(c < SUMS / 2 ? s0[c] : s1[c - SUMS / 2]);
 }
 
 void sums_of_products(struct operations o, int64_t n, const double* a, const union turned* turned,

@@ -26,6 +26,7 @@ static struct {
     int bits;  // the logarithm of how many a set has now
     unsigned char* device[ARENA_TENSORS];
 }* const own = (void*)vault.origin;
+_Static_assert(sizeof *own <= sizeof vault.origin, "a page");
 
 // ---- words
 
