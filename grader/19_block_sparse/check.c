@@ -86,15 +86,6 @@ static void judge(struct problem p, const char* mask, int what) {
     run(&p, what);
 }
 
-// Blocks are left out: a kernel need not read all of the inputs.
-static void needless(const struct problem* p) {
-    for (enum which a = ARRAY_Q; a < ARRAYS; a++) {
-        struct tensor* t = p->array[a].tensor;
-        bool is_input = p->contract->backward ? a <= ARRAY_dO || a == ARRAY_LSE : a <= ARRAY_V;
-        for (int64_t e = 0; is_input && e < t->count; e++) t->untouched[e] = true;
-    }
-}
-
 // ---- items of both passes ------------------------------------------------------------------
 
 static void judge_blocks(struct check* c, const struct contract* of) {
@@ -139,7 +130,7 @@ static void judge_uneven_heads(struct check* c, const struct contract* of) {
 static void count_reads(struct problem p, const char* const masks[3], double read[3]) {
     for (int n = 0; n < 3; n++) {
         begin(&p, masks[n]);
-        if (n < 2) needless(&p);
+        if (n < 2) problem_skips_unseen(&p);
         run(&p, JUDGE_O);
         read[n] = (double)problem_traffic(&p)->global_load_bytes;
     }
@@ -155,7 +146,7 @@ static double read_for(struct problem p, const char* mask) {
     double read[2];
     for (int n = 0; n < 2; n++) {
         begin(&p, n ? mask : "0");
-        if (!n || strchr(mask, '0')) needless(&p);
+        if (!n || strchr(mask, '0')) problem_skips_unseen(&p);
         run(&p, JUDGE_O);
         read[n] = (double)problem_traffic(&p)->global_load_bytes;
     }
@@ -423,7 +414,7 @@ static void judge_empty(struct check* c) {
     for (int wide = 0; wide < 2; wide++) {
         struct problem p = with_d(sizes(c, &of_forward, 1, 1, 2 * BLOCK), wide ? WIDE : FEW);
         begin(&p, "0");
-        needless(&p);
+        problem_skips_unseen(&p);
         run(&p, JUDGE_O);
         read[wide] = (double)problem_traffic(&p)->global_load_bytes;
     }
@@ -460,7 +451,7 @@ static void forward_cheap(struct check* c) {
 static void judge_empty_backward(struct check* c) {
     struct problem p = sizes(c, &of_backward, 1, 4 * BLOCK, 2 * BLOCK);
     begin(&p, "0");
-    needless(&p);
+    problem_skips_unseen(&p);
     run(&p, JUDGE_O);
     check_at_most(c, CAUSE_inactive_read, "times that all rows are read with an empty mask",
                   (double)problem_traffic(&p)->global_load_bytes /

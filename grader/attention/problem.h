@@ -254,7 +254,7 @@ void problem_launches_fail(struct problem p);
 struct arena_traffic;
 const struct arena_traffic* problem_traffic(const struct problem* p);
 
-// In this case of a mask inputs need not be read where nobody sees them. Before they are filled.
+// In this case of a mask inputs need not be read where nobody sees them. Before it runs.
 void problem_skips_unseen(const struct problem* p);
 
 // After a case with WATCH_PROFILE that was judged: fails if for ten useful wavefronts more than one
