@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "wall/arena.h"
+#include "wall/namespaces.h"
 #include "wall/processes.h"
 
 // NEIGHBOURS: how many tasks other grades of the same user may start beside this grade.
@@ -105,6 +106,7 @@ static bool set_limits(const struct wall_job* job, int user) {
 static _Noreturn void child(enum wall_level level, const struct wall_job* job, int user, int out,
                             int failed) {
     setpgid(0, 0);
+    const bool joined = level == WALL_BUBBLEWRAP && namespaces_join();
     // High copies first, so that no dup2 overwrites a descriptor that is still needed.
     const int from[] = {open("/dev/null", O_RDONLY), out, out, job->arena, job->program, failed};
     const int to[] = {0, 1, 2, ARENA_FD, ARENA_FD + 1, ARENA_FD + 2};
@@ -121,7 +123,7 @@ static _Noreturn void child(enum wall_level level, const struct wall_job* job, i
     for (int s = 1; s < 32; s++) signal(s, SIG_DFL);
     umask(022);
     if ((user < 0 || setgroups(0, NULL) == 0) && set_limits(job, user))
-        sandbox_exec(level, job, user);
+        sandbox_exec(level, job, user, joined);
     int error = errno;
     (void)!write(ARENA_FD + 2, &error, sizeof error);
     _exit(127);
@@ -244,6 +246,7 @@ struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
         pipe2(failed, O_CLOEXEC | O_NONBLOCK) != 0 || take_user(level, job, &user, &lock) != 0) {
         result.code = errno;
     } else {
+        if (level == WALL_BUBBLEWRAP) namespaces_make();
         fcntl(out[1], F_SETFL, 0);  // the student's end blocks as usual
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         pid_t pid = fork();

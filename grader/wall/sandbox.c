@@ -63,10 +63,14 @@ static void add_gpu(struct args* a) {
     ADD(a, "--ro-bind", "/sys", "/sys");
 }
 
-static int exec_bubblewrap(const struct wall_job* job) {
+static int exec_bubblewrap(const struct wall_job* job, bool joined) {
     static char here[4096], program[32];
     struct args a = {.count = 0};
-    ADD(&a, "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL");
+    ADD(&a, "bwrap", "--die-with-parent", "--new-session", "--cap-drop", "ALL");
+    if (joined)
+        ADD(&a, "--unshare-user-try", "--unshare-pid");
+    else
+        ADD(&a, "--unshare-all");
     add_system(&a);
     ADD(&a, "--proc", "/proc", "--dev", "/dev");
     if (job->gpu) add_gpu(&a);
@@ -159,13 +163,13 @@ static void set_environment(enum wall_level level, const struct wall_job* job) {
     environ = variable;
 }
 
-int sandbox_exec(enum wall_level level, const struct wall_job* job, int user) {
+int sandbox_exec(enum wall_level level, const struct wall_job* job, int user, bool joined) {
     set_environment(level, job);
     if (user >= 0 && (setresgid((gid_t)user, (gid_t)user, (gid_t)user) != 0 ||
                       setresuid((uid_t)user, (uid_t)user, (uid_t)user) != 0))
         return -1;
     if (prctl(PR_SET_PDEATHSIG, 9) != 0) return -1;  // after setresuid(), which clears it
-    if (level == WALL_BUBBLEWRAP) return exec_bubblewrap(job);
+    if (level == WALL_BUBBLEWRAP) return exec_bubblewrap(job, joined);
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
     if (chdir(job->work ? job->work : "/") != 0) return -1;

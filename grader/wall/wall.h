@@ -82,7 +82,8 @@ bool wall_has_room(char* why, size_t size);
 // ---- between the files of this room
 
 // In the child: sets up the level, except for the resource limits, then calls exec (sandbox.c).
-// Returns only on failure, with errno. user is the throw-away id, or -1.
-int sandbox_exec(enum wall_level level, const struct wall_job* job, int user);
+// Returns only on failure, with errno. user is the throw-away id, or -1. joined: the child has
+// entered the grade's namespaces (namespaces.h).
+int sandbox_exec(enum wall_level level, const struct wall_job* job, int user, bool joined);
 
 #endif

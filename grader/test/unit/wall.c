@@ -204,6 +204,27 @@ START_TEST(test_sees_nothing) {
 }
 END_TEST
 
+// Nothing that the caller has is reached, whether a run's namespaces are the grade's or its own.
+START_TEST(test_has_namespaces_of_its_own) {
+    static const char* const space[] = {"user", "net", "ipc", "uts", "cgroup", "pid", "mnt"};
+    const char* why;
+    if (!wall_probe(WALL_BUBBLEWRAP, &why)) return;
+    for (size_t i = 0; i < sizeof space / sizeof space[0]; i++) {
+        char command[64], path[64], mine[64];
+        snprintf(command, sizeof command, "readlink /proc/self/ns/%s", space[i]);
+        snprintf(path, sizeof path, "/proc/self/ns/%s", space[i]);
+        ssize_t n = readlink(path, mine, sizeof mine - 1);
+        ck_assert_int_gt(n, 0);
+        mine[n] = '\0';
+        struct wall_result r = shell(WALL_BUBBLEWRAP, command, 5);
+        ck_assert_int_eq(r.code, 0);
+        ck_assert_int_eq(strncmp(r.output, space[i], strlen(space[i])), 0);
+        ck_assert_int_ne(strncmp(r.output, mine, strlen(mine)), 0);
+        free(r.output);
+    }
+}
+END_TEST
+
 // An exploit has to know where the runner's findings lie, or it shows nothing.
 START_TEST(test_exploit_knows_the_arena) {
     char line[256];
@@ -232,6 +253,7 @@ int main(void) {
     tcase_add_test(t, test_children_of_threads_are_met);
     tcase_add_test(t, test_exploit_knows_the_arena);
     tcase_add_loop_test(t, test_sees_nothing, 0, WALL_LEVELS);
+    tcase_add_test(t, test_has_namespaces_of_its_own);
     suite_add_tcase(suite, t);
     return run_suite(suite, 17);
 }
