@@ -365,6 +365,8 @@ static void pass_uneven(struct problem* p, int round, enum which odd, int axis, 
     }
 }
 
+enum { UNEVEN_CALLS = 4 };
+
 // Calls of one case, of which call r has an axis of one array, or of all, `more` beyond a multiple.
 struct uneven {
     enum which a;  // ARRAYS: all
@@ -372,13 +374,13 @@ struct uneven {
     int64_t more;
 };
 
-static void run_uneven(struct problem* p, const char* what, const struct uneven calls[ARENA_ROUNDS],
+static void run_uneven(struct problem* p, const char* what, const struct uneven calls[UNEVEN_CALLS],
                        void (*fill)(struct problem* p)) {
     p->uneven = true;
     problem_name(p, PACKED, what);
-    check_rounds(p->check, ARENA_ROUNDS);
+    check_rounds(p->check, UNEVEN_CALLS);
     problem_declare(p, PACKED);
-    for (int r = 0; r < ARENA_ROUNDS; r++) {
+    for (int r = 0; r < UNEVEN_CALLS; r++) {
         check_round(p->check, r);
         pass_uneven(p, r, calls[r].a, calls[r].axis, calls[r].more);
         fill(p);
@@ -396,7 +398,7 @@ void problem_uneven(struct problem p, void (*fill)(struct problem* p)) {
 void problem_uneven_each(struct problem p, void (*fill)(struct problem* p)) {
     static const char* const axes[] = {"batch", "row", "head"};
     for (int axis = 0; axis < (p.contract->no_heads ? 2 : 3); axis++) {
-        struct uneven each[ARENA_ROUNDS];
+        struct uneven each[UNEVEN_CALLS];
         char name[64];
         snprintf(name, sizeof name, ", an odd %s stride of Q, K, V and O in turn", axes[axis]);
         for (int a = ARRAY_Q; a <= ARRAY_O; a++) each[a] = (struct uneven){(enum which)a, axis, 1};
@@ -422,30 +424,39 @@ static bool takes(const struct problem* p, int a) {
     return p->contract->backward || a <= ARRAY_O || a == ARRAY_LSE;
 }
 
-void problem_strides_refused(struct problem p, int status, struct strides bad) {
-    const int64_t values[] = {bad.n, bad.h, bad.b};
-    struct idle_call calls[3 * ARRAYS + 1] = {{0}};
-    char name[3 * ARRAYS][24];
-    int n = 0;
-    for (int axis = 0; axis < 3; axis++)
-        for (int a = 0; a < ARRAY_LSE; a++) {
-            if (!takes(&p, a)) continue;
-            snprintf(name[n], sizeof name[n], "stride_%s.%c", known_as[a].stride, "nhb"[axis]);
-            calls[n] = (struct idle_call){status, {{name[n], values[axis]}}};
-            n++;
-        }
-    problem_refused(p, calls);
+// Calls that are refused, as one list for as few cases as possible.
+struct refusals {
+    struct idle_call call[8 + 5 * ARRAYS];
+    char name[3 * ARRAYS][24];  // of strides
+    int n, names;
+};
+
+static void refuse(struct refusals* list, int status, const char* name, double value) {
+    list->call[list->n++] = (struct idle_call){status, {{name, value}}};
 }
 
-static void null_refused(struct problem p) {
-    struct idle_call calls[ARRAYS + 2] = {{0}};
-    int n = 0;
+static void refuse_strides(struct refusals* list, const struct problem* p, int status,
+                           struct strides bad) {
+    const int64_t values[] = {bad.n, bad.h, bad.b};
+    for (int axis = 0; axis < 3; axis++)
+        for (int a = 0; a < ARRAY_LSE; a++) {
+            if (!takes(p, a)) continue;
+            char* name = list->name[list->names++];
+            snprintf(name, sizeof list->name[0], "stride_%s.%c", known_as[a].stride, "nhb"[axis]);
+            refuse(list, status, name, (double)values[axis]);
+        }
+}
+
+static void refuse_nulls(struct refusals* list, const struct problem* p) {
     for (int a = 0; a < ARRAYS; a++)
-        if (takes(&p, a))
-            calls[n++] = (struct idle_call){COURSE_BAD_ARGUMENT, {{known_as[a].name, 0}}};
-    if (p.contract->workspace_bytes)
-        calls[n] = (struct idle_call){COURSE_BAD_ARGUMENT, {{"workspace", 0}}};
-    problem_refused(p, calls);
+        if (takes(p, a)) refuse(list, COURSE_BAD_ARGUMENT, known_as[a].name, 0);
+    if (p->contract->workspace_bytes) refuse(list, COURSE_BAD_ARGUMENT, "workspace", 0);
+}
+
+void problem_strides_refused(struct problem p, int status, struct strides bad) {
+    struct refusals list = {.n = 0};
+    refuse_strides(&list, &p, status, bad);
+    problem_refused(p, list.call);
 }
 
 void problem_one_array(struct problem p) {
@@ -460,20 +471,18 @@ void problem_one_array(struct problem p) {
 }
 
 void problem_bad_arguments(struct problem p, struct strides bad) {
-    static const struct idle_call sizes[] = {
-        {COURSE_BAD_ARGUMENT, {{"B", -1}}},   {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}}, {COURSE_BAD_ARGUMENT, {{"H", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},    {0},
-    };
+    static const char* const sizes[] = {"B", "N_q", "N_k", "H"};
+    struct refusals list = {.n = 0};
+    for (int i = 0; i < 4; i++) refuse(&list, COURSE_BAD_ARGUMENT, sizes[i], -1);
+    refuse(&list, COURSE_BAD_ARGUMENT, "d", 0);
+    refuse_strides(&list, &p, COURSE_BAD_ARGUMENT, bad);
+    refuse_nulls(&list, &p);
     const struct idle_call without_keys[] = {
-        {COURSE_BAD_ARGUMENT, {{"N_k", 0}, {"stride_k.n", bad.n}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", 0}, {"stride_v.h", bad.h}}},
-        {0},
+        {COURSE_BAD_ARGUMENT, {{"N_k", 0}, {"stride_k.n", (double)bad.n}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", 0}, {"stride_v.h", (double)bad.h}}},
     };
-    problem_refused(p, sizes);
-    problem_refused(p, without_keys);
-    problem_strides_refused(p, COURSE_BAD_ARGUMENT, bad);
-    null_refused(p);
+    for (int i = 0; i < 2; i++) list.call[list.n++] = without_keys[i];
+    problem_refused(p, list.call);
     problem_one_array(p);
 }
 
@@ -485,11 +494,10 @@ void problem_must_return(struct problem p, int status, const char* what) {
 }
 
 void problem_misaligned_refused(struct problem p) {
-    for (int a = 0; a < ARRAY_LSE; a++) {
-        if (!takes(&p, a)) continue;
-        p.later = 1u << a;
-        problem_must_return(p, COURSE_UNSUPPORTED, "");
-    }
+    struct refusals list = {.n = 0};
+    for (int a = 0; a < ARRAY_LSE; a++)
+        if (takes(&p, a)) refuse(&list, COURSE_UNSUPPORTED, known_as[a].name, IDLE_LATER);
+    problem_refused(p, list.call);
     static const struct idle_call first[] = {
         {COURSE_UNSUPPORTED, {{"d", 1}}},
         {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},

@@ -14,12 +14,16 @@
 
 #include "check/check.h"
 
+// A pointer to the second element: one that is not aligned. No other argument has this value.
+#define IDLE_LATER 0.75
+
 // A call with the arguments of a good call, except for some.
 struct idle_call {
     int status;  // what the launcher must return
     struct {
         const char* name;
-        double value;  // of an int or a real; a tensor or a workspace of that name is NULL
+        double value;  // of an int or a real; a tensor or a workspace of that name is NULL, or
+                       // begins later if this is IDLE_LATER
     } but[4];          // as many as have a name, at least one
 };
 
@@ -27,7 +31,7 @@ struct idle_call {
 // so that it compares something. If that call fails, the report says so.
 void check_ordinary(struct check* c);
 
-// One case for each call of the list, which ends with {0}. declare() declares all arguments of a
+// A case for some calls of the list, which ends with {0}: they are its rounds. declare() declares all arguments of a
 // good call, with check_int(), check_input() and so on, which here put in the changed arguments
 // (see check_replace(); for a tensor that is NULL they return NULL). declare() may fill inputs.
 // problem is passed on to it. The launcher must return the status, and every output must stay as it

@@ -161,7 +161,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->ordinary = c->ordinary == NEXT_ORDINARY ? IS_ORDINARY : NO_ORDINARY;
     c->rounds = 1;
     c->round = 0;
-    c->varied = false;
+    c->varied = c->idle = false;
     c->description = NULL;
     c->fail_call[0] = '\0';
     c->fail_at = 0;
@@ -281,6 +281,12 @@ void check_null(struct check* c, const char* name) {
 void check_vary_null(struct check* c, const char* name, int round) {
     for (int i = 0; i < c->tensor_count; i++)
         if (strcmp(c->tensor[i].name, name) == 0) c->state[i].nulls |= 1u << round;
+    c->varied = true;
+}
+
+void check_vary_later(struct check* c, const char* name, int round) {
+    for (int i = 0; i < c->tensor_count; i++)
+        if (strcmp(c->tensor[i].name, name) == 0) c->state[i].shifts |= 1u << round;
     c->varied = true;
 }
 

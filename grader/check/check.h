@@ -59,7 +59,7 @@ struct hypothesis;
 // before.
 void check_case(struct check* c, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
-// The launcher is called `rounds` times (1 to 4) in one process, with new data each time: a kernel
+// The launcher is called `rounds` times (1 to 8) in one process, with new data each time: a kernel
 // that remembers its first answer shows. The first two calls have the same arrays; after them these
 // are gone, and others hold the data: a kernel that keeps pointers shows, too. A case of more than
 // two calls has no array with far rows or ends. Call it right after check_case(). Then
@@ -98,6 +98,10 @@ void check_vary_real(struct check* c, const char* name, int round, double value)
 
 // In this round NULL is passed for the tensor or workspace `name`.
 void check_vary_null(struct check* c, const char* name, int round);
+
+// In this round the pointer that is passed for the tensor `name` is one element behind its first.
+// For calls that must be refused.
+void check_vary_later(struct check* c, const char* name, int round);
 
 // On the device the tensor begins so many elements behind an address that is aligned for every
 // access: a float4 of its first elements is not. elements >= 0.

@@ -16,6 +16,27 @@ static void excerpt(const char* text, char* to, size_t size) {
     to[n] = '\0';
 }
 
+// ---- which call
+
+enum { CALL_WORDS = 120 };
+
+// "call 3: " of several; and what is special about it, where that is known.
+static const char* call_words(const struct check* c, int round, char words[CALL_WORDS]) {
+    const char* text = c->idle && round < c->rounds ? c->idle_call[round].text : "";
+    words[0] = '\0';
+    if (c->rounds > 1)
+        snprintf(words, CALL_WORDS, "call %d%s%s: ", round + 1, *text ? ", " : "", text);
+    return words;
+}
+
+// In calls that have nothing to do each has a status of its own.
+static void expect_of(struct check* c, int round) {
+    if (!c->idle || round >= c->rounds) return;
+    const int status = c->idle_call[round].status;
+    check_expect(c, status, status == COURSE_OK ? CAUSE_empty_input : CAUSE_argument_check);
+    c->crashes = status == COURSE_OK ? CAUSE_NONE : c->otherwise;
+}
+
 // ---- how it ended
 
 // A wrong number ended the run, as an address or as a divisor.
@@ -88,10 +109,12 @@ static _Noreturn void judge_start(struct check* c, const struct wall_result* r) 
 
 // A call that must be refused, and a kernel that died of its arguments: NULL, say.
 static void judge_death_of_refused(struct check* c, const struct wall_result* r, const char* text) {
+    char call[CALL_WORDS];
     bool refusal = c->expected == COURSE_BAD_ARGUMENT || c->expected == COURSE_UNSUPPORTED;
     bool died = c->answer.kind[0] ? is_of_number(c->answer.kind) : r->end == WALL_SIGNALED;
     if (refusal && died && c->otherwise == CAUSE_argument_check)
-        check_fail(c, c->otherwise, "the call must be refused, and a kernel ran:\n%s", text);
+        check_fail(c, c->otherwise, "%sthe call must be refused, and a kernel ran:\n%s",
+                   call_words(c, (int)c->answer.rounds_done, call), text);
 }
 
 // Ends the item if the program did not run to its own end.
@@ -108,6 +131,7 @@ void contract_end(struct check* c, const struct wall_result* r) {
         (c->beyond && (r->end == WALL_TIMEOUT || strcmp(c->answer.kind, "endless_loop") == 0));
     c->crashed = c->beyond && !c->unfinished && (c->answer.kind[0] || r->end == WALL_SIGNALED);
     if (c->unfinished || c->crashed) return;
+    expect_of(c, (int)c->answer.rounds_done);
     judge_death_of_refused(c, r, text);
     // an access that no GPU survives ends the launch with an error; the finding names the access
     if (c->answer.kind[0] || r->end == WALL_SIGNALED)
@@ -229,12 +253,12 @@ static void judge_status(struct check* c, int round, const char* output) {
     if (cause == CAUSE_bad_launch && c->few_blocks != ARENA_ALL &&
         c->answer.refused_launches == 0 && c->answer.refused_moves > 0)
         cause = CAUSE_wrapped_index;
-    char call[24] = "";
-    if (c->rounds > 1) snprintf(call, sizeof call, "call %d: ", round + 1);
+    char call[CALL_WORDS];
     if (expected == COURSE_OK && c->answer.launches[round] == 0)
         begin_words(c, begin, sizeof begin);
-    check_fail(c, cause, "%sthe launcher returned %s, the contract asks for %s%s\n%s", call,
-               status_name(status, returned), status_name(c->expected, wanted), begin, said);
+    check_fail(c, cause, "%sthe launcher returned %s, the contract asks for %s%s\n%s",
+               call_words(c, round, call), status_name(status, returned),
+               status_name(c->expected, wanted), begin, said);
 }
 
 // The call that chooses another device is refused here. Who goes on regardless has chosen it.
@@ -297,12 +321,13 @@ static void judge_refused(struct check* c, int i, int r) {
     if (no_call_failed(c, r) || does_without(c, r)) return;
     if (fails_a_launch(c) && !t->state->on_host) return;
     bool status_is_right = c->otherwise == CAUSE_error_ignored;
+    char call[CALL_WORDS];
     for (int64_t k = 0; k < t->count; k++)
         if (!poison[k])
             check_fail(c, status_is_right ? CAUSE_written_on_error : c->otherwise,
-                       status_is_right ? "the launcher returned the error, but %s was written"
-                                       : "the call must be refused, but %s was written",
-                       t->name);
+                       status_is_right ? "%sthe launcher returned the error, but %s was written"
+                                       : "%sthe call must be refused, but %s was written",
+                       call_words(c, r, call), t->name);
 }
 
 // ---- what the launcher did
@@ -397,6 +422,7 @@ void contract_promises(struct check* c) {
 // ---- all of it
 
 void contract_round(struct check* c, int round, const char* output) {
+    expect_of(c, round);
     judge_status(c, round, output);
     judge_device(c);
     judge_host(c, round);

@@ -26,10 +26,11 @@ struct left {
 struct tensor_state {
     uint32_t role;  // enum arena_role
     bool on_host;
-    bool by_host;    // of an output: no kernel is asked for it
-    uint32_t nulls;  // bit r: see check_vary_null()
-    uint32_t same;   // see check_same()
-    int64_t later;   // bytes: see check_begin_later()
+    bool by_host;     // of an output: no kernel is asked for it
+    uint32_t nulls;   // bit r: see check_vary_null()
+    uint32_t shifts;  // bit r: see check_vary_later()
+    uint32_t same;    // see check_same()
+    int64_t later;    // bytes: see check_begin_later()
     struct arena_far far;
     int64_t ends, length;  // see check_ends()
     int64_t row, read;     // see check_unread()
@@ -93,6 +94,12 @@ struct check {
     enum { NO_ORDINARY, IS_ORDINARY, NEXT_ORDINARY } ordinary;  // the case; see check_ordinary()
     int rounds, round;
     bool varied;  // an argument is another one in some round
+    // No round has anything to do. Of each: the status, and what is special about the call.
+    bool idle;
+    struct {
+        int status;
+        char text[80];
+    } idle_call[ARENA_ROUNDS];
     int tensor_count;
     struct tensor tensor[ARENA_TENSORS];
     struct tensor_state state[ARENA_TENSORS];

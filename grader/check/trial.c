@@ -37,6 +37,8 @@ static void pack(struct check* c, struct arena* a, enum run run) {
         to->role = c->null_if_empty && t->count == 0 ? ARENA_NULL : t->state->role;
         to->on_host = t->state->on_host;
         to->nulls = t->state->nulls;
+        to->shifts = t->state->shifts;
+        to->element = (uint32_t)dtype_size(t->dtype);
         to->same = t->state->same;
         to->later = (uint64_t)t->state->later;
         to->far = t->state->far;
@@ -127,7 +129,7 @@ static void unpack(struct check* c, const struct arena* a, enum run run) {
         if (!arena_is_written(s->role)) continue;
         if (run == ALTERED) keep(c, a, i, from->offset, &s->altered);
         if (run == REAL) take(c, a, i, from->offset, s->got, s->poison);
-        if (run == REAL && c->expected == 0) keep(c, a, i, from->second, &s->second);
+        if (run == REAL && c->expected == 0 && !c->idle) keep(c, a, i, from->second, &s->second);
     }
 }
 

@@ -135,15 +135,19 @@ static int is_null(const struct arena_tensor* t) {
     return t->role == ARENA_NULL || t->nulls >> round_now & 1;
 }
 
+static size_t shift(const struct arena_tensor* t) {
+    return t->shifts >> round_now & 1 ? t->element : 0;
+}
+
 void* run_gpu(const char* name) {
     uint32_t i = passed(name);
     if (is_null(&layout->tensor[i])) return NULL;
-    return far[i] ? far[i] + layout->tensor[i].later : data(i);
+    return (far[i] ? far[i] + layout->tensor[i].later : data(i)) + shift(&layout->tensor[i]);
 }
 
 void* run_cpu(const char* name) {
     const struct arena_tensor* t = &layout->tensor[passed(name)];
-    return is_null(t) ? NULL : arena + t->offset[round_now] - arena_before(t);
+    return is_null(t) ? NULL : arena + t->offset[round_now] - arena_before(t) + shift(t);
 }
 
 int64_t run_int(const char* name) {
@@ -484,6 +488,8 @@ static void run_round(uint32_t r) {
     close_inputs(false);
     struct meter meter = meter_stop();
     bool error_left = cudaPeekAtLastError() != cudaSuccess;
+    // What a refused call has left is not the next call's. Where a launch was to fail, it is.
+    if (status != 0 && layout->fail_at == 0) cudaGetLastError();
     must(cudaGetDevice(&device_after), "asking for the device");
     if (device_after != device_before)
         give_up("other_device", "another device is current after the launcher than before it");

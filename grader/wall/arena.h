@@ -16,12 +16,12 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 14,
+    ARENA_VERSION = 15,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
     ARENA_TENSORS = 40,
-    ARENA_ROUNDS = 4,
+    ARENA_ROUNDS = 8,
     ARENA_NAME = 24,
     ARENA_MARK = 1024,  // in an altered run mma.sync takes products of operands of this size...
     ARENA_TIMES = 7,    // ...2 to so many times, as the run's key and these operands say
@@ -77,6 +77,8 @@ struct arena_tensor {
     uint32_t role;     // enum arena_role; ARENA_NULL is passed as a NULL pointer
     uint32_t on_host;  // 1: the launcher gets a host pointer
     uint32_t nulls;    // bit r: in round r it is passed as a NULL pointer, too
+    uint32_t shifts;   // bit r: in round r the pointer that is passed is `element` bytes behind it
+    uint32_t element;  // bytes of one
     uint32_t same;     // not 0: the array of this number, from 1, is passed in its place
     uint64_t bytes;    // of one round, guard bands not counted
     uint64_t later;    // on the device the first byte lies so far behind an aligned address
