@@ -281,8 +281,13 @@ bool is_O_infinite_beside_LSE(const struct suspect* s) {
 static bool is_zero_beside_LSE(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
-    for (int64_t e = 0; e < O->count; e++)
-        if (!O->untouched[e] && (!check_was_written(O, e) || O->got[e] != 0)) return false;
+    bool any = false;
+    for (int64_t e = 0; e < O->count; e++) {
+        if (O->untouched[e]) continue;
+        if (!check_was_written(O, e) || O->got[e] != 0) return false;
+        any |= O->want[e] != 0;
+    }
+    if (!any) return false;
     FOR_EACH_QUERY(p, b, h, i) {
         int64_t e = place_in(p, ARRAY_LSE, b, h, i);
         if (isfinite(LSE->want[e]) && !(fabs(LSE->got[e] - LSE->want[e]) < 1e-3)) return false;
