@@ -65,6 +65,17 @@ static void pass_lines(const struct result* r, const char* message) {
     setenv("DEBUG_LINES", lines, 1);
 }
 
+// For the program and gdb the first wrong element, if the grade has named no line: where it is
+// stored, the mistake can be looked at.
+static void pass_element(const struct result_item* record) {
+    char element[64] = "";
+    if (!getenv("DEBUG_LINES")[0] && record->place.size > 0)
+        snprintf(element, sizeof element, "%s %d %lld %d", record->array, record->place.call,
+                 (long long)record->place.byte, record->place.size);
+    setenv("DEBUG_ELEMENT", element, 1);
+    setenv("DEBUG_WRONG", record->first, 1);
+}
+
 int command_debug(struct command* command) {
     struct result* r = command->result;
     command_build(command, true);
@@ -84,6 +95,7 @@ int command_debug(struct command* command) {
         const bool passed = record->outcome == OUTCOME_PASS;
         snprintf(wanted, sizeof wanted, "%s", passed ? "" : record->tested);
         pass_lines(r, record->message);
+        pass_element(record);
         command->session.visit = keep_case;
         item_run(&command->session, i, record);
         if (record->visit != VISIT_DONE && wanted[0]) {

@@ -151,6 +151,11 @@ static void append_first(struct result_item* record, const struct tensor* t, con
     number(t->got[first], got);
     number(t->want[first], want);
     record->missing = poison[first] && !t->untouched[first];
+    if (found->wrong) {
+        record->place.call = (int)((t->got - t->state->got) / t->state->per_round);
+        record->place.size = dtype_size(t->dtype);
+        record->place.byte = first * dtype_size(t->dtype);
+    }
     if (t->untouched[first])
         snprintf(record->first, sizeof record->first, "%s%s holds %s; it must not be written",
                  t->name, index, got);

@@ -10,6 +10,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -43,6 +44,10 @@ struct result_item {
     char array[32];      // the output that was compared and wrong, if one was; not part of the JSON
     char tested[160];    // the case that began last, by its name; likewise
     char first[256];     // "O[3] is 1, expected 2": its first wrong element; likewise
+    struct {
+        int call, size;  // from 0; bytes, 0: there is none
+        int64_t byte;    // behind the first of the array in this call
+    } place;             // of that element; likewise
     int line;            // of the file, which the message names in words, 0: none; likewise
     double spent;        // of the time that its runs have; not part of the JSON
     bool idea;           // it pays for the idea of the lesson

@@ -450,6 +450,25 @@ static void hold(bool held) {
 #endif
 }
 
+#ifdef CPU_DEVICE
+// For `make debug` (make/debug.gdb): the debugger stops here, and then where the element is stored.
+__attribute__((noinline)) void run_debug_element(void* element, int bytes) {
+    __asm__ volatile("" ::"r"(element), "r"(bytes));
+}
+
+static void show_element(uint32_t round) {
+    const char* wanted = getenv("DEBUG_ELEMENT");
+    char name[ARENA_NAME];
+    unsigned call;
+    unsigned long long byte;
+    int bytes;
+    if (!wanted || sscanf(wanted, "%23s %u %llu %d", name, &call, &byte, &bytes) != 4) return;
+    const struct arena_tensor* t = &layout->tensor[find_tensor(name)];
+    if (call == round)
+        run_debug_element((unsigned char*)(t->on_host ? run_cpu : run_gpu)(name) + byte, bytes);
+}
+#endif
+
 // Which call of this round shall fail.
 static int fail_at(uint32_t r) {
     if (layout->fail_at == 0 || strcmp(layout->fail_call, "query") != 0)
@@ -482,6 +501,9 @@ static void run_round(uint32_t r) {
     must(cudaGetDevice(&device_before), "asking for the device");
     meter_start(layout->fail_call, fail_at(r));
     close_inputs(true);
+#ifdef CPU_DEVICE
+    show_element(r);
+#endif
     hold(false);
     int status = host_call(call);
     hold(true);

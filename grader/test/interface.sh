@@ -301,6 +301,29 @@ CU
     make -s debug "$@" FILE=races.cu SEED=1 >debugged.txt 2>&1
     name="the debugger tells what the grade told" says 0 "FINDING: race on A_smem" cat debugged.txt
     name="and stops at a line that was named" says 0 "sum += A_smem" sed -n "/^Stopped in/,/^$line/p" debugged.txt
+    cat >adds.cu <<'CU'
+#include "tiled_matmul.h"
+__global__ void product(float* C, const float* A, const float* B, int M, int N, int K) {
+    int row = blockIdx.y, col = blockIdx.x * 32 + threadIdx.x;
+    if (row >= M || col >= N) return;
+    float sum = row == 3 && col > 1;
+    for (int k = 0; k < K; k++) sum += A[(int64_t)row * K + k] * B[(int64_t)k * N + col];
+    C[(int64_t)row * N + col] = sum;
+    __syncwarp(__activemask());
+}
+extern "C" int tiled_matmul(float* C, const float* A, const float* B, int M, int N, int K) {
+    if (M > 0 && N > 0) product<<<dim3((N + 31) / 32, M), 32>>>(C, A, B, M, N, K);
+    return COURSE_OK;
+}
+CU
+    make -s debug "$@" FILE=adds.cu >stored.txt 2>&1
+    if grep -q "can be watched here" stored.txt; then
+        tell skip "the debugger stops at a store" "this machine has no registers for it"
+    else
+        name="the debugger stops where the first wrong element is stored" \
+            says 0 "first wrong element: C[3, 2] is" cat stored.txt
+        name="in the line behind the store" says 0 "adds.cu:8" cat stored.txt
+    fi
     name="the debugger says when all went well" says 0 "without a diagnosis" \
         make -s debug "$@" FROM=solutions
 else
