@@ -140,8 +140,8 @@ void check_idle_calls(struct check* c, const struct idle_call* calls,
     }
 }
 
-// On a machine with a GPU malloc() gives any size, and who copies what the caller has to such a block
-// before the first cudaMalloc() reads behind the caller's arrays, which are small.
+// On a machine with a GPU malloc() gives any size, and who copies what the caller has to such a
+// block before the first cudaMalloc() reads behind the caller's arrays, which are small.
 static bool reads_behind(struct check* c, void (*declare)(struct check* c, void* problem),
                          void* problem) {
     bool on_host = false;

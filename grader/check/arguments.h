@@ -31,9 +31,10 @@ struct idle_call {
 // so that it compares something. If that call fails, the report says so.
 void check_ordinary(struct check* c);
 
-// A case for some calls of the list, which ends with {0}: they are its rounds. declare() declares all arguments of a
-// good call, with check_int(), check_input() and so on, which here put in the changed arguments
-// (see check_replace(); for a tensor that is NULL they return NULL). declare() may fill inputs.
+// The calls of the list, which ends with {0}, up to eight in a case: they are its rounds. declare()
+// declares all arguments of a good call, with check_int(), check_input() and so on, which may put
+// in a changed one (see check_replace(); for a tensor that is NULL they return NULL). declare()
+// may fill inputs.
 // problem is passed on to it. The launcher must return the status, and every output must stay as it
 // was. Otherwise the cause is empty_input if the status is COURSE_OK, and argument_check if not.
 void check_idle_calls(struct check* c, const struct idle_call* calls,
