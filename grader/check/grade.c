@@ -67,7 +67,7 @@ static void grade_items(struct command* command, bool colour) {
     const struct options* o = &command->options;
     struct session* session = &command->session;
     struct result* r = command->result;
-    struct tally tally = {.most = GRADE_SECONDS * (session->gpu ? session->at_once : 1)};
+    struct tally tally = {.most = GRADE_SECONDS * items_share(session)};
     struct items items;
     items_prepare(&items, session, o->stop || r->text);
     session->safe = false;

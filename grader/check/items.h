@@ -26,6 +26,9 @@ struct items {
     struct items_one item[RESULT_ITEMS];
 };
 
+// How many runs share the machine's GPU: limits by the clock are so many times as long.
+int items_share(const struct session* session);
+
 // session lives as long as *items. one_by_one: no item begins before the last one is counted.
 void items_prepare(struct items* items, struct session* session, bool one_by_one);
 

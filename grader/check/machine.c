@@ -17,17 +17,20 @@ static void first_line(const char* command, char* line, size_t size) {
 
 void choose_device(struct result* r, const struct options* o, struct session* session, char* arch,
                    size_t arch_size) {
-    char gpu[96] = "", capability[16] = "";
+    char gpu[96] = "", capability[16] = "", mode[32] = "";
     bool has_gpu = access("/dev/nvidiactl", F_OK) == 0;
     if (has_gpu && (!o->device || strcmp(o->device, "cuda") == 0)) {
         first_line("nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null", gpu,
                    sizeof gpu);
         first_line("nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null",
                    capability, sizeof capability);
+        first_line("nvidia-smi --query-gpu=compute_mode --format=csv,noheader 2>/dev/null", mode,
+                   sizeof mode);
     }
     bool has_nvcc =
         system("PATH=\"$PATH:/usr/local/cuda/bin\" command -v nvcc >/dev/null 2>&1") == 0;
     session->gpu = o->device ? strcmp(o->device, "cuda") == 0 : gpu[0] && has_nvcc;
+    session->shares_gpu = session->gpu && strcmp(mode, "Default") == 0;
     if (session->gpu && (!gpu[0] || !has_nvcc))
         options_refuse("DEVICE=cuda needs %s; make doctor says more. DEVICE=cpu grades here.",
                        gpu[0] ? "nvcc (the CUDA Toolkit)" : "an NVIDIA GPU and its driver");

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/plain.h"
 #include "check/command.h"
+#include "check/items.h"
 #include "wall/fingerprint.h"
 #include "wall/wall.h"
 
@@ -147,7 +148,7 @@ static void prepare_session(struct command* command) {
                        : session->gpu ? CASE_SECONDS_GPU  // starting CUDA takes its time
                                       : CASE_SECONDS;
     session->at_once = o->at_once;
-    int share = session->gpu ? session->at_once : 1;
+    const int share = items_share(session);
     session->seconds *= share;
     session->item_seconds = ITEM_SECONDS * share;
     session->judges_costs = true;

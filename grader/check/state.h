@@ -57,6 +57,7 @@ struct replaced {
 struct session {
     enum wall_level level;
     bool gpu;
+    bool shares_gpu;   // several processes may use it at the same time
     bool asks_nvcc;    // about a file that the CPU device runs
     int program;       // memfd of the built submission
     int watched;       // likewise: its instrumented build for the CPU device
