@@ -21,13 +21,16 @@ complain() {
     status=1
 }
 
+# There are thousands of them: what unpacks one starts no program that the shell can do without.
+lesson_is() { # lesson_is LESSON: the next ones are of it
+    ending=$(ending_of "$1")
+    mkdir -p "build/wrong/$1/.made"
+}
 at() { # at LESSON NAME: where its files are
     source=grader/$1/wrong/$2.patch
-    ending=$(ending_of "$1")
     file=build/wrong/$1/$2.$ending
     made=build/wrong/$1/.made/$2
     again="make wrong LESSON=${1%%_*} SAVE=$2"
-    mkdir -p "build/wrong/$1/.made"
 }
 
 head_of() { sed '/^$/,$d' "$1"; }
@@ -35,24 +38,33 @@ body_of() { sed '1,/^$/d' "$1"; }
 
 edited() { [ -e "$file" ] && ! cmp -s "$file" "$made.$ending"; }
 
-# base_of_patch: sets base
+# base_of_patch: sets base, and hunk, which is empty if the patch edits nothing
 base_of_patch() {
-    base=$(sed -n 's/^--- //p' "$source")
+    base='' hunk=''
+    while [ -z "$hunk" ] && IFS= read -r line; do
+        case $line in
+        '--- '*) base=${line#--- } ;;
+        @@*) hunk=$line ;;
+        esac
+    done <"$source"
     [ -f "$base" ] && return
     complain "$source: its line \"--- FILE\" must name the right kernel that it edits, from the top of the course."
     return 1
 }
 
-# patched OPTION...: prints the kernel that the patch makes of its base, with its head.
+# patched OPTION...: prints the kernel that the patch makes of its base, with its head, which the
+# shell reads; patch reads on behind it.
 patched() {
-    head_of "$source" | sed 's|^|// |'
-    printf '// base: %s\n\n' "$base"
-    # No hunk: a step on the way, wrong as it stands.
-    if grep -q '^@@' "$source"; then
-        body_of "$source" | patch -s -N -r - "$@" -o - "$base" 2>/dev/null
-    else
-        cat "$base"
-    fi
+    {
+        while IFS= read -r line && [ -n "$line" ]; do printf '// %s\n' "$line"; done
+        printf '// base: %s\n\n' "$base"
+        # No hunk: a step on the way, wrong as it stands.
+        if [ -n "$hunk" ]; then
+            patch -s -N -r - "$@" -o - "$base" 2>/dev/null
+        else
+            cat "$base"
+        fi
+    } <"$source"
 }
 
 unpack() {
@@ -60,7 +72,7 @@ unpack() {
     case $base in
     */steps/* | */right/*) ;;
     *)
-        grep -q '^@@' "$source" || {
+        [ -n "$hunk" ] || {
             complain "$source edits nothing: the solution is right as it stands. To mend it: $again"
             return
         }
@@ -100,19 +112,21 @@ list() {
 }
 
 unpack_all() { # unpack_all LESSON
-    ending=$(ending_of "$1")
+    lesson_is "$1"
     for kernel in "grader/$1/wrong"/*."$ending"; do
         [ ! -e "$kernel" ] || echo "$kernel"
     done
     for kernel in "grader/$1/wrong"/*.patch; do
         [ -e "$kernel" ] || continue
-        at "$1" "$(basename "$kernel" .patch)"
+        name=${kernel##*/}
+        at "$1" "${name%.patch}"
         unpack
     done
     # What is left has no patch: not yet, or no longer.
     for kernel in "build/wrong/$1"/*."$ending"; do
         [ -e "$kernel" ] || continue
-        at "$1" "$(basename "$kernel" ".$ending")"
+        name=${kernel##*/}
+        at "$1" "${name%.*}"
         [ ! -e "$source" ] || continue
         # A conflict with a solution that has moved on is over once its patch is gone.
         if edited && ! grep -q '^<<<<<<<' "$file"; then complain "$file is not saved: $again"; else rm -f "$file" "$made".*; fi
@@ -121,6 +135,7 @@ unpack_all() { # unpack_all LESSON
 
 # save LESSON NAME
 save() {
+    lesson_is "$1"
     at "$1" "$2"
     if edited; then
         base=$(sed -n '/^$/q; s|^// base: ||p' "$file")
