@@ -42,7 +42,7 @@ stages() {
     cat <<TABLE
 class     | course grader/class 05                             | grader/test/class.sh
 aarch64   | grader/cpu lessons/course.h lessons/ptx.h          | grader/cpu/test/aarch64.sh $build
-interface | course README.md .gitignore 01 02 05 15 21         | grader/test/interface.sh
+interface | course README.md .gitignore 01 02 05 21            | grader/test/interface.sh
 sweep     | $traced slides/sweep grader/test/wrong.sh 12 13 15 19 | grader/test/sweep.sh
 library   | course pytorch 12                                  | grader/test/library.sh
 cpu       | course grader/cpu $proven                   | grader/cpu/test/run.sh $build
