@@ -31,16 +31,20 @@ kernels() {
             build/libgrader.a build/libcpu.a -lpthread -ldl -lm -o "$dir/kernels" && "$dir/kernels"
 }
 expect "train: the program's own kernels are right at other sizes" kernels
+tiny="--model tiny --text build/train/text --brief 1"
 program() { # program FOLDER OPTION...
     mkdir -p "$dir/$1"
     folder=$dir/$1
     shift
-    build/train/cpu/program --model tiny --text build/train/text --out "$folder" --steps 3 "$@"
+    # shellcheck disable=SC2086  # words
+    build/train/cpu/program $tiny --out "$folder" --steps 3 "$@"
 }
+program straight >"$dir/said" 2>&1
 # Interrupted behind the first step, then to the end.
 interrupted() {
     mkdir "$dir/parts" # not by program(): its number would be that of a shell
-    build/train/cpu/program --model tiny --text build/train/text --out "$dir/parts" --steps 3 >"$dir/first" 2>&1 &
+    # shellcheck disable=SC2086  # words
+    build/train/cpu/program $tiny --out "$dir/parts" --steps 3 >"$dir/first" 2>&1 &
     while ! grep -q '^ *1 ' "$dir/first" && kill -0 $!; do sleep 0.1; done
     kill -INT $! 2>/dev/null
     wait $!
@@ -52,13 +56,13 @@ goes_on() {
     program parts >"$dir/second" 2>&1 && grep -q '^Goes on after step' "$dir/second"
 }
 expect "train: it goes on" goes_on
-expect "train: with the bits of one that nobody interrupted" cmp "$dir/whole/tiny.checkpoint" "$dir/parts/tiny.checkpoint"
+expect "train: with the bits of one that nobody interrupted" cmp "$dir/straight/tiny.checkpoint" "$dir/parts/tiny.checkpoint"
 aside() {
     program parts --steps 2 >"$dir/third" 2>&1 && grep -q 'is kept as' "$dir/third" &&
-        cmp "$dir/whole/tiny.checkpoint" "$dir/parts/tiny.checkpoint.before"
+        cmp "$dir/straight/tiny.checkpoint" "$dir/parts/tiny.checkpoint.before"
 }
 expect "train: another STEPS= keeps what was there" aside
-cut() {
+halved() { # not cut(), which drawn() needs
     head -c 100000 "$dir/half" >"$dir/parts/tiny.checkpoint"
     ! program parts >"$dir/third" 2>&1 && grep -q 'is damaged' "$dir/third"
 }
@@ -67,7 +71,7 @@ warmed() {
         program warmed --warm 1 >"$dir/third" 2>&1 && grep -q 'another WARM=' "$dir/third"
 }
 expect "train: another WARM= is another training" warmed
-expect "train: half a checkpoint is refused" cut
+expect "train: half a checkpoint is refused" halved
 expect "train: nothing is left beside it" test ! -e "$dir/parts/tiny.checkpoint.new"
 refused() { # refused WORDS NAME=VALUE...
     words=$1
@@ -107,7 +111,8 @@ several() {
     mkdir -p "$dir/$2"
     binary=$1 folder=$dir/$2
     shift 2
-    "$binary" --model tiny --text build/train/text --out "$folder" --gpus 2 --nccl build/train/libnccl-cpu.so "$@"
+    # shellcheck disable=SC2086  # words
+    "$binary" $tiny --out "$folder" --gpus 2 --nccl build/train/libnccl-cpu.so "$@"
 }
 ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -Igrader grader/test/train/apart.c -lm -o "$dir/apart" || tell FAIL "train: apart.c"
 alike() { # alike ONE SEVERAL: folders
@@ -135,7 +140,8 @@ ranks_of() {
 killed() {
     mkdir -p "$dir/killed"
     : >"$dir/said" # what another run said is not waited for
-    build/train/cpu/program --model tiny --text build/train/text --out "$dir/killed" --gpus 2 --steps 500 \
+    # shellcheck disable=SC2086  # words
+    build/train/cpu/program $tiny --out "$dir/killed" --gpus 2 --steps 500 \
         --nccl build/train/libnccl-cpu.so >"$dir/said" 2>&1 &
     watcher=$!
     while ! grep -q '^ *1 ' "$dir/said" && kill -0 $watcher; do sleep 0.1; done
@@ -151,7 +157,8 @@ expect "train: a process that dies ends the others, with a message" killed
 interrupted_two() {
     mkdir -p "$dir/two_parts"
     : >"$dir/said"
-    build/train/cpu/program --model tiny --text build/train/text --out "$dir/two_parts" --gpus 2 --steps 500 \
+    # shellcheck disable=SC2086  # words
+    build/train/cpu/program $tiny --out "$dir/two_parts" --gpus 2 --steps 500 \
         --nccl build/train/libnccl-cpu.so >"$dir/said" 2>&1 &
     watcher=$!
     while ! grep -q '^ *1 ' "$dir/said" && kill -0 $watcher; do sleep 0.1; done
