@@ -61,15 +61,16 @@ expect "and says that nothing changed" says_no_change
 
 # The one result, in every format
 mkdir "$dir/json"
+of_schema() { # of_schema NAME FOLDER: every .json in it
+    find "$2" -name '*.json' -printf '-i\0%p\0' | xargs -0 /usr/bin/jsonschema "grader/test/class/$1.schema.json"
+}
 validate() {
     xmllint --noout --schema grader/test/class/junit.xsd "$out/exports/junit.xml" || return 1
-    for file in "$out"/exports/gradescope/*.json; do
-        /usr/bin/jsonschema -i "$file" grader/test/class/gradescope.schema.json || return 1
-    done
+    of_schema gradescope "$out/exports/gradescope" || return 1
     for file in "$out"/exports/classroom/*.txt; do
         base64 -d "$file" >"$dir/json/$(basename "$file").json" || return 1
-        /usr/bin/jsonschema -i "$dir/json/$(basename "$file").json" grader/test/class/classroom.schema.json || return 1
     done
+    of_schema classroom "$dir/json"
 }
 expect "every export is valid" validate
 # Each is UTF-8, and no character of it is obeyed by a terminal or turns the text around it.
@@ -106,6 +107,12 @@ explains() {
         grep -q ': error: ' "$dir/json/broken006.05_tiled_matmul.txt.json"
 }
 expect "the feedback says why" explains
+lasts() {
+    for file in "$out"/feedback/endless* "$out"/feedback/talks*; do
+        [ ! -e "$file" ] || grep -q '\[endless_loop\]' "$file" || return 1
+    done
+}
+expect "of what has no end, too" lasts
 names_no_path() { ! grep -rlF -e "$dir" -e "$(pwd)" "$out/feedback" "$out/exports" "$dir/json"; }
 expect "and names no path of this machine" names_no_path
 expect "OUT is for its owner" test "$(stat -c %a "$out")" = 700
@@ -139,7 +146,7 @@ cp "$out/settings.json" "$dir/settings" && head -c 20 "$dir/settings" >"$out/set
 expect "a seed that is lost is told" fails_with 'which holds the seed' class SECRET= DRY=yes
 cp "$dir/settings" "$out/settings.json"
 # One student, one item
-expect "one student alone" class STUDENT=tar008
+expect "one student alone" class STUDENT=out009
 expect "is one file" said '^1 files to grade'
 expect "one item alone" class STUDENT=tar008 ITEM='sizes of 0'
 expect "keeps the others" grep -q '"tar008".*"100","100 of 100"' "$out/gradebook.csv"
@@ -152,10 +159,10 @@ gone() { [ -z "$(find "$out/submissions" "$out/feedback" "$out/exports" -name 't
 expect "who is gone leaves nothing" gone
 expect "nobody of that name" fails_with 'nobody is called so' class STUDENT=nobody
 # A student's own grade
-"$build/grader/05_tiled_matmul/check" solutions/05_tiled_matmul/tiled_matmul.cu --format json --seed 42 >"$dir/theirs.json"
+"$build/grader/05_tiled_matmul/check" exercises/05_tiled_matmul/tiled_matmul.cu --format json --seed 42 >"$dir/theirs.json"
 expect "a student's grade is replayed" class REPLAY="$dir/theirs.json"
 expect "and is the same" said 'The same grade'
-sed '0,/"points": 10/s//"points": 9/' "$dir/theirs.json" >"$dir/forged.json"
+sed '0,/"points": 0/s//"points": 9/' "$dir/theirs.json" >"$dir/forged.json"
 expect "a forged one is told" fails_with 'theirs: 9/10' class REPLAY="$dir/forged.json"
 sed 's/"seed": "42"/"seed": "42\\u009b31m"/' "$dir/theirs.json" >"$dir/forged.json"
 expect "a seed that is no number is refused" fails_with 'its seed, 42??31m, is no number' class REPLAY="$dir/forged.json"
