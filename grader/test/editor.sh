@@ -13,14 +13,20 @@ tasks=grader/test/editor/tasks.pl
 # At a place where the file lies as in a clone of a student.
 lesson=12_flash_forward solution=solutions/12_flash_forward/flash_forward.cu
 number() { grep -nF -- "$1" "$2" | head -n 1 | cut -d: -f1; }
-# problems NAME LESSON WANTED [SEED]: grades $out/LESSON/NAME; the lines that tasks.json's matcher
-# makes of what is printed hold the line WANTED, "LINE:COLUMN severity words"
+# problems NAME LESSON CASE WANTED...: grades $out/NAME, only the items that match CASE; the lines
+# that tasks.json's matcher makes of what is printed hold each line WANTED, "LINE:COLUMN severity
+# words"
 problems() {
-    COURSE_WITHOUT_NVCC=1 make -s grade LESSON="$2" FILE="$out/$1" FORMAT=problems SEED=2026 >"$out/said" 2>"$out/lines"
+    COURSE_WITHOUT_NVCC=1 make -s grade LESSON="$2" CASE="$3" FILE="$out/$1" FORMAT=problems SEED=2026 >"$out/said" 2>"$out/lines"
     cat "$out/said" "$out/lines" | perl $tasks match "$out/$1" >"$out/matched"
-    if grep -qF -- "$3" "$out/matched"; then tell ok "$1: $3"; else
-        tell FAIL "$1: $3" "$(cat "$out/matched" "$out/lines")"
-    fi
+    name=$1
+    shift 3
+    for wanted; do
+        if grep -qF -- "$wanted" "$out/matched"; then tell ok "$name: $wanted"; else
+            tell FAIL "$name: $wanted" "$(cat "$out/matched" "$out/lines")"
+        fi
+    done
+    set -- "$name"
     # The report repeats the compiler's lines: those are the same problems, and no others.
     perl $tasks match "$out/$1" <"$out/said" | sort >"$out/in_report"
     perl $tasks match "$out/$1" <"$out/lines" | sort | comm -23 "$out/in_report" - >"$out/others"
@@ -32,23 +38,23 @@ if command -v perl >/dev/null 2>&1 && perl -MJSON::PP -e1 2>/dev/null; then
     expect "extensions.json, settings.json, devcontainer.json are JSON" perl -MJSON::PP -0777 -e '
         for (@ARGV) { open my $f, "<", $_ or die; decode_json(<$f>) }' .vscode/extensions.json .vscode/settings.json .devcontainer/devcontainer.json
     sed '/__syncthreads();  \/\/ row i of P/d' $solution >"$out/race.cu"
-    problems race.cu 12 "$(number '= P_smem[i][k];' "$out/race.cu"):1 error race on P_smem"
-    problems race.cu 12 "$(number 'P_smem[i][j] = ' "$out/race.cu"):1 note write by thread ("
+    problems race.cu 12 'several batches' "$(number '= P_smem[i][k];' "$out/race.cu"):1 error race on P_smem" \
+        "$(number 'P_smem[i][j] = ' "$out/race.cu"):1 note write by thread ("
     sed 's/O_reg\[c\] += p/O_rag[c] += p/' $solution >"$out/typo.cu"
-    problems typo.cu 12 "$(number 'O_rag[c]' "$out/typo.cu"):$(awk '/O_rag\[c\]/ { print index($0, "O_rag"); exit }' "$out/typo.cu") error 'O_rag' was not declared"
+    problems typo.cu 12 '' "$(number 'O_rag[c]' "$out/typo.cu"):$(awk '/O_rag\[c\]/ { print index($0, "O_rag"); exit }' "$out/typo.cu") error 'O_rag' was not declared"
     sed 's/^#include <math.h>/&\n#include <fstream>/' $solution >"$out/refused.cu"
-    problems refused.cu 12 "$(number '#include <fstream>' "$out/refused.cu"):1 error includes fstream"
+    problems refused.cu 12 '' "$(number '#include <fstream>' "$out/refused.cu"):1 error includes fstream"
     sed 's/^#define BLOCK_Q 16 /static int nobody_calls_it() { return 1; }\n&/' $solution >"$out/warned.cu"
-    problems warned.cu 12 "$(number nobody_calls_it "$out/warned.cu"):12 warning 'int nobody_calls_it()' defined but not used"
+    problems warned.cu 12 'several batches' "$(number nobody_calls_it "$out/warned.cu"):12 warning 'int nobody_calls_it()' defined but not used"
     sed '/^ *l \*= alpha;/d' $solution >"$out/cause.cu"
     ! cmp -s $solution "$out/cause.cu" || tell FAIL "cause.cu" "the line l *= alpha; is not there"
-    problems cause.cu 12 "1:1 error the running sum l is not rescaled when the maximum grows [no_rescale]; first wrong: O["
+    problems cause.cu 12 'from tile to tile' "1:1 error the running sum l is not rescaled when the maximum grows [no_rescale]; first wrong: O["
     cp exercises/$lesson/flash_forward.cu "$out/stub.cu"
-    problems stub.cu 12 ":1 error these elements were never written [never_written]"
+    problems stub.cu 12 '' ":1 error these elements were never written [never_written]"
     mkdir -p "$out/21" && cp exercises/21_flop_counting/answers.txt "$out/21/answers.txt"
-    problems 21/answers.txt 21 "$(number 'gqa_flops =' "$out/21/answers.txt"):1 error nothing stands after the = yet"
+    problems 21/answers.txt 21 '' "$(number 'gqa_flops =' "$out/21/answers.txt"):1 error nothing stands after the = yet"
     cp $solution "$out/right.cu"
-    COURSE_WITHOUT_NVCC=1 make -s grade LESSON=12 FILE="$out/right.cu" FORMAT=problems >/dev/null 2>"$out/lines"
+    COURSE_WITHOUT_NVCC=1 make -s grade LESSON=12 CASE='several batches' FILE="$out/right.cu" FORMAT=problems >/dev/null 2>"$out/lines"
     if [ ! -s "$out/lines" ]; then tell ok "right.cu has no problems"; else
         tell FAIL "right.cu has no problems" "$(cat "$out/lines")"
     fi
