@@ -7,8 +7,7 @@ top=$(mktemp -d) || exit 1
 trap 'rm -rf "$top"' EXIT
 one=$top/one other=$top/another/folder
 clone() {
-    mkdir -p "$1" && git ls-files --cached --others --exclude-standard -- grader lessons Makefile |
-        while read -r file; do [ ! -f "$file" ] || echo "$file"; done | xargs cp --parents -t "$1"
+    mkdir -p "$1" && copy_course "$1"
 }
 # fingerprint FOLDER LESSON. How it was compiled makes no difference.
 fingerprint() {

@@ -6,8 +6,8 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/new lesson.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/course"
 # The tree as it is here, with what is built, and a history of one commit.
-git ls-files -co --exclude-standard -z |
-    xargs -0 cp -rp --parents -t "$dir/course" build/grader build/cpu build/*.a 2>/dev/null
+copy_course "$dir/course"
+cp -rp --parents -t "$dir/course" build/grader build/cpu build/*.a 2>/dev/null
 cd "$dir/course" || exit 1
 git init -q . && git -c user.name=test -c user.email=test@localhost commit -q --allow-empty -m empty
 unset MAKEFLAGS MAKELEVEL SAMPLE # a sample of the wrong kernels would not tell what is idle

@@ -76,9 +76,7 @@ as_student() { (cd "$student" && unset MAKEFLAGS MAKELEVEL && "$@"); }
 as_student git -c user.name=s -c user.email=s@s commit -q -m "my work" exercises/02_transpose
 # What is not committed yet is handed out, too: this tree, as a repository of its own.
 mkdir "$dir/course"
-git ls-files --cached --others --exclude-standard | while read -r file; do
-    [ ! -f "$file" ] || cp --parents -p "$file" "$dir/course"
-done
+copy_course "$dir/course"
 renew() {
     (cd "$dir/course" && unset MAKEFLAGS MAKELEVEL && git add -A &&
         git -c user.name=t -c user.email=t@t commit -q --allow-empty -m now && OUT="$dir/handout" make -s handout)
