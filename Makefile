@@ -18,7 +18,8 @@ $(if $(filter-out debug coverage fuzz analyze,$(BUILD)),\
 
 CC       = $(if $(filter fuzz,$(BUILD)),clang,gcc)
 CXX      = g++
-CFLAGS   = $(if $(BUILD),-Og,-O2) -g
+# A debug build runs for less time than it is compiled.
+CFLAGS   = $(if $(BUILD),$(if $(filter debug,$(BUILD)),-O0,-Og),-O2) -g
 CPPFLAGS =
 LDFLAGS  =
 STRICT   = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror
@@ -335,10 +336,12 @@ soak: export COURSE_CACHE_MB ?= 6144
 soak: $(if $(LESSON),lesson) ready $(B)/doctor
 	@SOAK=1 sh grader/test/all.sh -k $(or $(NAME),$(LESSONS))
 
-# A program of each unit test; grader/test/unit.sh runs them, built with the sanitizers.
+# A program of each unit test; grader/test/unit.sh runs them, built with the sanitizers, with the
+# part of the grader that is about no lesson: the rest is not compiled for them.
 UNITS = $(patsubst grader/%.c,$(B)/%,$(wildcard grader/test/unit/*.c))
+$(B)/libunits.a: $(call objects,base check wall report formula cpu/cards) $(if $(filter coverage,$(BUILD)),$(B)/grader/test/counted.o)
 $(B)/test/unit/%: private LIBS += $(CLASSLIBS)
-$(B)/test/unit/%: $(B)/grader/test/unit/%.o $(B)/libclass.a $(B)/libgrader.a
+$(B)/test/unit/%: $(B)/grader/test/unit/%.o $(B)/libclass.a $(B)/libunits.a
 	$(link)
 units: $(UNITS)
 
@@ -346,7 +349,8 @@ units: $(UNITS)
 FUZZERS = $(patsubst grader/%.c,build/fuzz/%,$(wildcard grader/test/fuzz/*.c))
 build/fuzz/test/fuzz/%: private LIBS += -fsanitize=fuzzer $(CLASSLIBS)
 build/fuzz/test/fuzz/rewrite: $(REWRITE)
-build/fuzz/test/fuzz/%: build/fuzz/grader/test/fuzz/%.o build/fuzz/libclass.a build/fuzz/libgrader.a
+build/fuzz/libread.a: $(call objects,base wall report formula) build/fuzz/grader/check/edits.o
+build/fuzz/test/fuzz/%: build/fuzz/grader/test/fuzz/%.o build/fuzz/libclass.a build/fuzz/libread.a
 	$(link)
 fuzzers: $(FUZZERS)
 fuzz:

@@ -8,7 +8,8 @@ export BUILD
 . grader/test/tell.sh
 lesson=${1:-05_tiled_matmul}
 # Of this grader the two checks alone.
-flock build/.lock make -s --no-print-directory -j"$(nproc)" "$build/grader/$lesson/check" \
+mkdir -p build
+flock build/.debug.lock make -s --no-print-directory -j"$(nproc)" "$build/grader/$lesson/check" \
     "$build/grader/21_flop_counting/check" || exit 1
 # A grader without them would report nothing either.
 expect "sanitized: the grader is built with both sanitizers" sh -c "

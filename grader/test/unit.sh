@@ -2,7 +2,9 @@
 # unit.sh: the grader's own unit tests, under the address and undefined-behaviour sanitizers.
 # usage: unit.sh
 . grader/test/tell.sh
-make_debug() { make -s --no-print-directory BUILD=debug "$@"; }
+# sanitized.sh builds there, too: never both the same file.
+mkdir -p build
+make_debug() { flock build/.debug.lock make -s --no-print-directory BUILD=debug "$@"; }
 make_debug -k -j"$(nproc)" units >/dev/null 2>&1 # each says below why it failed
 for test in grader/test/unit/*.c; do
     program=build/debug/test/unit/$(basename "$test" .c)
