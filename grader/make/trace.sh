@@ -29,8 +29,9 @@ patch -s -r - -o "$out/traced.cu" "$file" "$patch" >"$out/said" 2>&1 || {
     exit 1
 }
 "$build/cpu/rewrite" "$out/traced.cu" "$out/traced.cpp" "$file (traced)" || exit 1
+# It runs for a millisecond: compiled in a third of the time that optimising takes.
 # shellcheck disable=SC2046  # the flags are words
-g++ $(cat grader/cpu/cxxflags) -Igrader -Ilessons "-Ilessons/$lesson" -Igrader/cpu/include \
+g++ $(cat grader/cpu/cxxflags) -O0 -Igrader -Ilessons "-Ilessons/$lesson" -Igrader/cpu/include \
     -c "$out/traced.cpp" -o "$out/traced.o" 2>"$out/said" || {
     grep ' error: ' "$out/said" | head -n 3 >&2
     echo "$file does not compile with the lines of $patch: they read first_key, S_smem, m, l, alpha" >&2

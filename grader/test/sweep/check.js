@@ -1,7 +1,8 @@
 // check.js: walks through slides/sweep/index.html with the keyboard and compares what it shows with
-// TRACES, the JSON of `make trace`, and with attention computed in double. sweep.sh puts both
-// behind the page's own script, in a window that is 1280 wide. What is found is told at the end of
-// the page, in lines "ok NAME" and "FAIL NAME: WHERE", then "end".
+// TRACES, the JSON of `make trace`, and with attention computed in double: the cases whose names
+// match WALKED. sweep.sh puts all this behind the page's own script, in a window that is 1280 wide.
+// What is found is told at the end of the page, in lines "ok NAME" and "FAIL NAME: WHERE", then
+// "end".
 "use strict";
 {  // the page has names of its own
 const LIMIT = 1e-5;        // how far numbers may differ
@@ -193,6 +194,7 @@ function mapWrong(c, step) {
 const where = () => ({q: Number(body.dataset.q), k: Number(body.dataset.k), step: count(at("where").textContent)});
 const whole = () => at("map").textContent + at("columns").textContent + [...document.querySelectorAll("td")].map(c => c.dataset.value).join(" ");
 
+const nameOf = c => (c.backward ? "backward " : "") + c.name;
 function walk(c, n) {
     const problems = {numbers: "", result: "", map: "", bytes: "", sums: "", looks: "", keys: ""};
     const note = (what, step, problem) => { if (problem && !problems[what]) problems[what] = `step ${step.step[0]}: ${problem}`; };
@@ -218,7 +220,7 @@ function walk(c, n) {
     if (where().step[0] !== 1) problems.keys = "Home";
     press("End");
     if (where().step[0] !== where().step[1] || whole() !== earlier) problems.keys = "End";
-    const name = (c.backward ? "backward " : "") + c.name;
+    const name = nameOf(c);
     tell(c.backward ? `${name}: Q, dO, K, V, P, dS, dK, dV and dQ of each tile are the kernel's`
                     : `${name}: Q, K, V, S, m, l, alpha, O of each tile are the kernel's`, problems.numbers);
     tell(`${name}: ${c.backward ? "delta, dQ, dK and dV" : "O and LSE"} are right, and what the kernel stores`, problems.result);
@@ -401,7 +403,7 @@ try {
         press(backward ? "b" : "f");
         const names = [...document.querySelectorAll("#modes button")].map(b => b.textContent.slice(2));
         tell(`the modes ${body.dataset.pass} are the traced cases`, names.join() === of.map(c => c.name).join() ? "" : names.join());
-        of.forEach((c, n) => walk(c, n + 1));
+        of.forEach((c, n) => { if (WALKED.test(nameOf(c))) walk(c, n + 1); });
     }
     press("f");
     controls();
