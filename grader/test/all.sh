@@ -39,39 +39,39 @@ traced="Makefile setup.sh grader/make grader/base grader/run grader/trace lesson
 grader/cpu/cards grader/cpu/cxxflags grader/cpu/device grader/cpu/include grader/cpu/rewrite \
 grader/cpu/watch"
 stages() {
-    cat <<TABLE
-class     | course grader/class 05                             | grader/test/class.sh
-aarch64   | grader/cpu lessons/course.h lessons/ptx.h          | grader/cpu/test/aarch64.sh $build
-interface | course README.md .gitignore 01 02 05 21            | grader/test/interface.sh
-sweep     | $traced slides/sweep grader/test/wrong.sh 12 13 15 19 | grader/test/sweep.sh
-library   | course pytorch 12                                  | grader/test/library.sh
-cpu       | course grader/cpu $proven                   | grader/cpu/test/run.sh $build
-slides    | slides plots lessons/ solutions/ grader/make/slides.sh grader/make/chromium.sh | grader/test/slides.sh
-book      | lessons/ solutions/ exercises/ plots slides/sweep README.md CONTRIBUTING.md grader/README.md grader/cpu/README.md \
-grader/make/book grader/make/chromium.sh | grader/test/book.sh
-services  | course grader/class README.md slides 02 03 05 12 14 17 19 21 | grader/test/services.sh
-layouts   | course grader/class grader/test/class              | grader/test/layouts.sh
-uploads   | course grader/class grader/test/class 01           | grader/test/uploads.sh
-editor    | course lessons/ solutions/ exercises/ .vscode .clangd .devcontainer | grader/test/editor.sh
-bench     | course grader/bench lessons                        | grader/test/bench.sh
-new       | course grader/test                                 | grader/test/new.sh
-plots     | course plots README.md 12                          | grader/test/plots.sh
-load      | course 01                                        | grader/test/load.sh
-fingerprint | course                                           | grader/test/fingerprint.sh
-unit      | course                                             | grader/test/unit.sh
-sanitized | course 05                                          | grader/test/sanitized.sh
-fuzz      | course grader/class 21                             | grader/test/fuzz.sh
-analyze   | course grader/class lessons                        | grader/test/analyze.sh
-map       | .                                                  | grader/test/map.sh
-pictures  | slides plots lessons grader/make/figure.sh         | grader/test/pictures.sh
-rooms     | course grader/class lessons                        | grader/test/rooms.sh
-style     | .                                                  | grader/test/style.sh
-nvcc      | course 17 grader/cpu/test/hardware grader/test/exploits | grader/test/nvcc.sh instructions
-TABLE
     # What only one lesson can prove about itself, and others.
     for test in grader/[0-9]*/test.sh; do
         echo "$(basename "${test%/*}")-test | course lessons | $test"
     done
+    cat <<TABLE
+interface | course README.md .gitignore 01 02 05 21            | grader/test/interface.sh
+class     | course grader/class 05                             | grader/test/class.sh
+cpu       | course grader/cpu $proven                   | grader/cpu/test/run.sh $build
+services  | course grader/class README.md slides 02 03 05 12 14 17 19 21 | grader/test/services.sh
+fuzz      | course grader/class 21                             | grader/test/fuzz.sh
+slides    | slides plots lessons/ solutions/ grader/make/slides.sh grader/make/chromium.sh | grader/test/slides.sh
+sweep     | $traced slides/sweep grader/test/wrong.sh 12 13 15 19 | grader/test/sweep.sh
+unit      | course                                             | grader/test/unit.sh
+sanitized | course 05                                          | grader/test/sanitized.sh
+editor    | course lessons/ solutions/ exercises/ .vscode .clangd .devcontainer | grader/test/editor.sh
+analyze   | course grader/class lessons                        | grader/test/analyze.sh
+new       | course grader/test                                 | grader/test/new.sh
+fingerprint | course                                           | grader/test/fingerprint.sh
+plots     | course plots README.md 12                          | grader/test/plots.sh
+book      | lessons/ solutions/ exercises/ plots slides/sweep README.md CONTRIBUTING.md grader/README.md grader/cpu/README.md \
+grader/make/book grader/make/chromium.sh | grader/test/book.sh
+aarch64   | grader/cpu lessons/course.h lessons/ptx.h          | grader/cpu/test/aarch64.sh $build
+style     | .                                                  | grader/test/style.sh
+uploads   | course grader/class grader/test/class 01           | grader/test/uploads.sh
+library   | course pytorch 12                                  | grader/test/library.sh
+layouts   | course grader/class grader/test/class              | grader/test/layouts.sh
+bench     | course grader/bench lessons                        | grader/test/bench.sh
+load      | course 01                                        | grader/test/load.sh
+nvcc      | course 17 grader/cpu/test/hardware grader/test/exploits | grader/test/nvcc.sh instructions
+rooms     | course grader/class lessons                        | grader/test/rooms.sh
+pictures  | slides plots lessons grader/make/figure.sh         | grader/test/pictures.sh
+map       | .                                                  | grader/test/map.sh
+TABLE
 }
 
 # With SAMPLE="96 WORD" these run in one week of four, drawn by WORD. Other stages draw some of what
