@@ -8,6 +8,7 @@ need "services" zip unzip sim_c /usr/bin/jsonschema
 dir=$(mktemp -d "${TMPDIR:-/tmp}/services test.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 solution=$(pwd)/solutions/05_tiled_matmul/tiled_matmul.cu
+export COURSE_WITHOUT_NVCC=1 # what it says is no part of a grade, and takes as long
 
 # built FOLDER: what is built here, for a copy of the course; objects are equal in every clone.
 built() {
@@ -40,7 +41,15 @@ tells_of_23() {
 }
 expect "and of lesson 23, which has the tables before the cure" tells_of_23
 in_handout() { (cd "$dir/handout" && unset MAKEFLAGS MAKELEVEL && "$@"); }
-expect "it grades a right kernel 100" in_handout make -s grade LESSON=05 FILE="$solution"
+right_is_100() {
+    in_handout cp "$solution" exercises/05_tiled_matmul/tiled_matmul.cu && in_handout make -s grade LESSON=05
+}
+expect "it grades a right kernel 100" right_is_100
+hints_at_nothing() { # after full marks
+    in_handout make -s hint LESSON=05 >"$dir/said" && grep -q 'homework questions' "$dir/said" && ! grep -q solution "$dir/said"
+}
+expect "no hint leads to a solution" hints_at_nothing
+in_handout git checkout -q exercises
 stub_is_0() { in_handout make -s grade LESSON=05 2>&1 | grep -q '^Score: 0/100'; }
 expect "and its exercise 0" stub_is_0
 resets() {
@@ -59,12 +68,6 @@ for command in 'grade LESSON=05 FROM=solutions' 'wrong LESSON=05' exercises 'tes
     expect "make $command says what edition it is" says_so 'This is the student edition' make -s $command
 done
 expect "so does its README" grep -q 'This is the student edition' "$dir/handout/README.md"
-hints_at_nothing() { # after full marks
-    in_handout cp "$solution" exercises/05_tiled_matmul/tiled_matmul.cu && in_handout make -s grade LESSON=05 >/dev/null 2>&1 &&
-        in_handout make -s hint LESSON=05 >"$dir/said" && grep -q 'homework questions' "$dir/said" && ! grep -q solution "$dir/said" &&
-        in_handout git checkout -q exercises
-}
-expect "no hint leads to a solution" hints_at_nothing
 
 # ---- renewed: a student has edited an exercise, committed or not; the course changes it and others
 student=$dir/student
@@ -138,8 +141,8 @@ expect "has it all again" all_again
 unknown() { ! OUT="$dir/no" make -s handout GRADED=17,99 2>"$dir/said" && grep -q 'there is no lesson 99' "$dir/said" && [ ! -e "$dir/no" ]; }
 expect "an unknown lesson is refused" unknown
 if command -v pandoc >/dev/null; then
-    deck() { # deck OPTION...: the presenter's deck 8
-        OUT="$dir/slides" make -s slides DECK=8 "$@" >"$dir/said" 2>&1 && sed 's/<[^>]*>//g' "$dir/slides/08_variants.html" >"$dir/deck"
+    deck() { # deck OPTION...: the presenter's deck 8; not printed
+        CHROMIUM=none OUT="$dir/slides" make -s slides DECK=8 "$@" >"$dir/said" 2>&1 && sed 's/<[^>]*>//g' "$dir/slides/08_variants.html" >"$dir/deck"
     }
     shows() { for words in 'walk_queries&lt;' 'ballot_sync(' 'five are 10'; do grep -qF "$words" "$dir/deck" || return 1; done; }
     expect "deck 8 is made" deck

@@ -18,10 +18,12 @@ keep() {
 # Kernels, right, wrong and refused.
 for file in solutions/*/*.cu solutions/*/steps/*.cu grader/*/right/*.cu grader/*/wrong/*.cu \
     grader/test/exploits/*.cu grader/cpu/test/*.cu grader/cpu/test/*/*.cu; do
-    [ -e "$file" ] || continue
-    keep rewrite <"$file"
-    { printf 'x.cu\n# 1 "x.cu"\n' && cat "$file"; } | keep text
-done
+    [ ! -e "$file" ] || echo "$file"
+done >"$work/kernels"
+xargs cp --parents -t "$out/rewrite" <"$work/kernels"
+xargs awk -v out="$out/text/kernel_" '
+    FNR == 1 { close(to); to = out (++n); print "x.cu\n# 1 \"x.cu\"" >to }
+    { print >to }' <"$work/kernels"
 # Once found: braces that do not match, so that an array is declared behind its function.
 printf '__global__ void k(int* p) {\n    float d[2] = {0, f(}}, e[2];\n}\n' | keep rewrite
 printf 'x.cu\n# 1 "x.cu"\nint a;\n\000# 7 "/usr/x.h"\nint b;\n# 1 "x.cu" 2\nint c;\n' | keep text
