@@ -1,11 +1,13 @@
 #!/bin/sh
 # nvcc.sh: a lesson's .cu files compile for sm_80 and sm_90a without a warning; those that include
 #          hopper.h for sm_90a alone. SAMPLE="96 WORD": in one lesson of three, drawn by WORD; in
-#          the others the solution and the stub, little optimised, in one program.
+#          the others the solution and the stub, little optimised, in one program, for sm_80 alone:
+#          none of their lines asks which it is.
 # usage: nvcc.sh plan LESSON            prints the jobs that are left, a command a line
 #        nvcc.sh one LESSON FILE KEY    compiles one file
-#        nvcc.sh wrong|other LESSON     the wrong kernels, or what is none and no solution, of
-#                                       build/test/LESSON/nvcc.wrong or .other, lines of FILE KEY:
+#        nvcc.sh wrong|other|little LESSON    the wrong kernels; what is none and no solution; or
+#                                       solution and stub, for one architecture: of
+#                                       build/test/LESSON/nvcc.wrong and so on, lines of FILE KEY:
 #                                       all in one program, since most of the time goes to CUDA's
 #                                       headers; one after another if that does not compile
 #        nvcc.sh instructions           all functions of ptx.h and hopper.h; a kernel that calls
@@ -32,8 +34,11 @@ hurried="-Xcicc -O0 -Xptxas -O0"
 compile() {
     include=lessons/$1 input=$2 object=$3 real=$4
     shift 4
-    grep -q '"hopper\.h"' "$input" || set -- "$@" -gencode "arch=compute_80,code=${real}80"
-    "$nvcc" "$@" -std=c++17 -Werror all-warnings -gencode "arch=compute_90a,code=${real}90a" \
+    hopper='' sm_80="arch=compute_80,code=${real}80" sm_90a="arch=compute_90a,code=${real}90a"
+    ! grep -q '"hopper\.h"' "$input" || hopper=yes
+    [ -n "$hopper" ] || set -- "$@" -gencode "$sm_80"
+    [ -z "$hopper" ] && [ "$mode" = little ] || set -- "$@" -gencode "$sm_90a"
+    "$nvcc" "$@" -std=c++17 -Werror all-warnings \
         -Ilessons "-I$include" "$input" -o "$object" 2>&1
     code=$?
     rm -f "$object"
@@ -82,8 +87,8 @@ plan)
     has_kernel "$lesson" || exit 0
     out=build/test/$lesson
     headers=$({ "$nvcc" --version | tail -n 1 && cat lessons/*.h "lessons/$lesson"/*.h; } | sha256sum | cut -c 1-12)
-    solution="^solutions/$lesson/[^/]* " whole=yes
-    drawn "$lesson nvcc" 32 || solution='^$' whole='' headers=little-$headers
+    solution="^solutions/$lesson/[^/]* " whole=yes others=other
+    drawn "$lesson nvcc" 32 || solution='^$' whole='' others=little headers=little-$headers
     set -- "solutions/$lesson"/*.cu "exercises/$lesson"/*.cu
     # shellcheck disable=SC2046  # one word a file
     [ -z "$whole" ] || set -- "$@" "solutions/$lesson"/steps/*.cu "grader/$lesson"/right/*.cu $(cat "$out/wrong")
@@ -93,12 +98,12 @@ plan)
         ledger_lacks nvcc >"$out/nvcc.all"
     grep "$solution" "$out/nvcc.all" | sed "s|^|nvcc.sh one $lesson |"
     grep '/wrong/' "$out/nvcc.all" >"$out/nvcc.wrong" && echo "nvcc.sh wrong $lesson"
-    grep -v -e '/wrong/' -e "$solution" "$out/nvcc.all" >"$out/nvcc.other" && echo "nvcc.sh other $lesson"
+    grep -v -e '/wrong/' -e "$solution" "$out/nvcc.all" >"$out/nvcc.$others" && echo "nvcc.sh $others $lesson"
     [ -z "$whole" ] || [ ! -e "grader/$lesson/bench.c" ] || make -sq "$build/grader/$lesson/bench" 2>/dev/null ||
         echo "nvcc.sh bench $lesson"
     ;;
 one) one "$lesson" "$3" "$4" ;;
-wrong | other)
+wrong | other | little)
     list=build/test/$lesson/nvcc.$mode
     source=build/test/nvcc/$lesson-$mode.cu
     real=compute_
