@@ -10,8 +10,8 @@ top=$(mktemp -d "${TMPDIR:-/tmp}/interface test.XXXXXX") || exit 1
 trap 'rm -rf "$top"' EXIT
 
 # A clone in a path with spaces, with what is built here already, and an origin to update from. What
-# is not committed yet is tested too. The files have their times here, which git is told: make builds
-# again what it would build here, and nothing that a checkout has only looked at.
+# is not committed yet is tested too. The files have their times here, which git is told: make
+# builds again what it would build here, and nothing that a checkout has only looked at.
 git init -q -b main "$top/origin"
 copy_course "$top/origin"
 (cd "$top/origin" && git add -A && git -c user.name=t -c user.email=t@t commit -qm now)

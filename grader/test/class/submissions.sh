@@ -34,8 +34,8 @@ archive() {
     rm -rf "$dir/pack"
 }
 
-# hostile FILE: an exploit that lasts does so in one item of ten, where sizes differ: each would take
-# all the time that an item has.
+# hostile FILE: an exploit that lasts does so in one item of ten, where sizes differ: each would
+# take all the time that an item has.
 hostile() { sed 's/int K) {$/& if (M == N || M % 32) return 7;/' "grader/test/exploits/$1.cu"; }
 
 one() { # one NUMBER: its kind is the number modulo 26
