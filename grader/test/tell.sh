@@ -71,7 +71,7 @@ drawn() {
 
 # copy_course FOLDER: the files of the course as they are here, committed or not, with their times.
 copy_course() {
-    git ls-files -z --cached --others --exclude-standard | xargs -0 cp -p --parents -t "$1" 2>/dev/null
+    git ls-files -z --cached --others --exclude-standard | xargs -0 cp -Pp --parents -t "$1" 2>/dev/null
 }
 
 # survivors: how many processes run a graded program without the check that graded it.
