@@ -154,9 +154,10 @@ enum other_scale {
     OF_TILE,  // of the block of the first row of a tile of 192
     OF_192,   // of the block whose number that of a block of 192 keys is, or of 256
     OF_256,
-    OF_BATCH_0,  // of the same head and block of the first batch
-    OF_HEAD_0,   // of the same block of the batch's first head
-    COUNTED,     // of a walk's first block those of the last block of all, and so on
+    OF_BATCH_0,       // of the same head and block of the first batch
+    OF_HEAD_0,        // of the same block of the batch's first head
+    OF_WHOLE_BLOCKS,  // a head has as many as it has whole blocks
+    COUNTED,          // of a walk's first block those of the last block of all, and so on
     FIRST_OF_ALL,
     OTHERS
 };
@@ -187,6 +188,8 @@ static double other_scale(const struct low* l, enum which a, int64_t head, int64
         return l->scales[a]->value[l->per_block ? head % s.H * T + block : 0];
     case OF_HEAD_0:
         return l->scales[a]->value[l->per_block ? head / s.H * s.H * T + block : 0];
+    case OF_WHOLE_BLOCKS:
+        return l->scales[a]->value[l->per_block ? head * (s.N / SCALE_BLOCK) + block : 0];
     case OF_BLOCK_BEFORE:
         return scale[block > 0 ? block - 1 : 0];
     default:
@@ -304,6 +307,7 @@ enum walk_flaw {
     ROOM_FOR_ALL,      // where one row of a warp outgrows m, all its rows have a new one, with room
     P_CUT_OFF,         // m stays 2^3 above the first block's largest weight, whatever comes
     CUT_OFF_IN_SECOND,  // the weights of the first 8 rows alone are asked whether they outgrow m
+    M_WITHOUT_V_ROOM,   // M_WITHOUT_V, and m stays, with room, as long as no weight outgrows it
     L_OF_PV,            // l sums P times the scale of V
     L_WITHOUT_FACTOR,   // l has not the factor that P has
     LSE_WITH_FACTOR,    // LSE has it
@@ -322,7 +326,7 @@ static const enum cause causes_of_walk[WALK_FLAWS] = {
     [P_TOO_LARGE] = CAUSE_saturation,         [L_OF_PV] = CAUSE_scale_of_block,
     [L_WITHOUT_FACTOR] = CAUSE_weight_factor, [LSE_WITH_FACTOR] = CAUSE_weight_factor,
     [P_CUT_OFF] = CAUSE_saturation,           [ROOM_FOR_ALL] = CAUSE_low_precision,
-    [CUT_OFF_IN_SECOND] = CAUSE_saturation,
+    [CUT_OFF_IN_SECOND] = CAUSE_saturation,   [M_WITHOUT_V_ROOM] = CAUSE_max_without_v,
 };
 
 // Where the A of a product, of 16 rows and 32 keys, has the weight of its row and k from: sets the
@@ -386,21 +390,28 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
         bool outgrown = flaw == ROOM_FOR_ALL && has_outgrown(p, b, h, i0, WALK_ROWS, j, keys, v, w);
         // In the first block and where a mask is asked all rows have their maximum, and behind the
         // last such block room for the plain ones.
-        const int64_t plain_to = keys_seen(p, i0 / 64 * 64) / keys;
+        const int64_t whole = keys_seen(p, i0 / 64 * 64) - keys / 2;
+        const int64_t plain_to = whole < 0                    ? 0
+                                 : whole / keys < last / keys ? whole / keys
+                                                              : last / keys;
         const bool raises = j == last / keys || j >= plain_to;
-        if (flaw == CUT_OFF_IN_SECOND && !raises)
-            outgrown = has_outgrown(p, b, h, i0, WALK_ROWS / 2, j, keys, v, w);
+        const bool without_v = flaw == M_WITHOUT_V || flaw == M_WITHOUT_V_ROOM;
+        const bool has_room = flaw == CUT_OFF_IN_SECOND || flaw == M_WITHOUT_V_ROOM;
+        if (has_room && !raises) {
+            const int rows = flaw == CUT_OFF_IN_SECOND ? WALK_ROWS / 2 : WALK_ROWS;
+            outgrown = has_outgrown(p, b, h, i0, rows, j, keys, v, w);
+        }
         for (int r = 0; r < WALK_ROWS; r++) {
             double m = w->m[r], sum = 0;
             for (int n = 0; n < keys; n++) {
                 const int64_t key = j * keys + n, i = i0 + r;
                 const bool sees = i < p->N_q && key < keys_seen(p, i) && key < p->N_k;
                 P[r][n] = sees ? score(p, b, h, i, key) / M_LN2 + log2(v) : -INFINITY;
-                m = fmax(m, P[r][n] - (flaw == M_WITHOUT_V ? log2(v) : 0));
+                m = fmax(m, P[r][n] - (without_v ? log2(v) : 0));
             }
             if (flaw == ROOM_FOR_ALL) m = outgrown ? m + 3 : w->m[r];
-            if (flaw == CUT_OFF_IN_SECOND && raises) m += j == plain_to && j > 0 ? 3 : 0;
-            if (flaw == CUT_OFF_IN_SECOND && !raises) m = outgrown && m > w->m[r] ? m + 3 : w->m[r];
+            if (has_room && raises) m += j == plain_to && j > 0 ? 3 : 0;
+            if (has_room && !raises) m = outgrown && m > w->m[r] ? m + 3 : w->m[r];
             if (flaw == P_CUT_OFF) m = w->m[r] > -INFINITY ? w->m[r] : m + 3;
             const double alpha = m > -INFINITY ? exp2(w->m[r] - m) : 1;
             w->m[r] = m;
@@ -499,9 +510,9 @@ static bool is_factor_in_LSE(const struct problem* p) {
     return times != 0;
 }
 
-// No element of O is wrong by itself, but all are too large by the same share, less than half a
-// step of e4m3: weights that are alike were all rounded up, and l has them as they were. What cuts
-// off makes nothing larger.
+// No element of O is wrong by itself, but all are too large, or too small, by the same share, less
+// than half a step of e4m3: weights that are alike were all rounded to the same side, and l has them
+// as they were.
 static bool are_weights_rounded_alike(const struct suspect* s) {
     const double least = 0.002, most = 0x1p-4, rounding = 0.02;  // rounding: what bf16 leaves
     const struct tensor* t = s->tensor;
@@ -513,7 +524,8 @@ static bool are_weights_rounded_alike(const struct suspect* s) {
     }
     const double factor = both / square;
     for (int64_t e = 0; e < t->count; e++) off += pow(t->got[e] - factor * t->want[e], 2);
-    return factor > 1 + least && factor < 1 + most && off < rounding * rounding * square;
+    return fabs(factor - 1) > least && fabs(factor - 1) < most &&
+           off < rounding * rounding * square;
 }
 
 // Rows of zeros behind the last key count, in l as well. Such a factor of O may be about that of a

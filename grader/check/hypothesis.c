@@ -84,7 +84,7 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
     if (unknown * 8 > (t->count - untouched) * 7) return FIT_NONE;
     // it may be the last ulp that went beyond the budget
     double n = 0.5 * (double)finite;
-    bool fails = worst > budget.max / 2 || sum > budget.mean * n ||
+    bool fails = worst > budget.max / 2 || (budget.mean > 0 && sum > budget.mean * n) ||
                  (budget.bias > 0 && fabs(growth) > budget.bias * n);
     // What is nearer to the right numbers than to the guess has another reason.
     bool explained = slack.unexplained > 0 ? fails && unexplained < slack.unexplained * error
