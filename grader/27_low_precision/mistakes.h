@@ -307,7 +307,8 @@ enum walk_flaw {
     ROOM_FOR_ALL,      // where one row of a warp outgrows m, all its rows have a new one, with room
     P_CUT_OFF,         // m stays 2^3 above the first block's largest weight, whatever comes
     CUT_OFF_IN_SECOND,  // the weights of the first 8 rows alone are asked whether they outgrow m
-    M_WITHOUT_V_ROOM,   // M_WITHOUT_V, and m stays, with room, as long as no weight outgrows it
+    P_TO_16_ROOM,       // P_TO_16, and m stays, with room, as long as no weight outgrows it
+    M_WITHOUT_V_ROOM,   // the same with M_WITHOUT_V
     L_OF_PV,            // l sums P times the scale of V
     L_WITHOUT_FACTOR,   // l has not the factor that P has
     LSE_WITH_FACTOR,    // LSE has it
@@ -326,7 +327,8 @@ static const enum cause causes_of_walk[WALK_FLAWS] = {
     [P_TOO_LARGE] = CAUSE_saturation,         [L_OF_PV] = CAUSE_scale_of_block,
     [L_WITHOUT_FACTOR] = CAUSE_weight_factor, [LSE_WITH_FACTOR] = CAUSE_weight_factor,
     [P_CUT_OFF] = CAUSE_saturation,           [ROOM_FOR_ALL] = CAUSE_low_precision,
-    [CUT_OFF_IN_SECOND] = CAUSE_saturation,   [M_WITHOUT_V_ROOM] = CAUSE_max_without_v,
+    [CUT_OFF_IN_SECOND] = CAUSE_saturation,   [P_TO_16_ROOM] = CAUSE_low_precision,
+    [M_WITHOUT_V_ROOM] = CAUSE_max_without_v,
 };
 
 // Where the A of a product, of 16 rows and 32 keys, has the weight of its row and k from: sets the
@@ -357,7 +359,7 @@ struct walked {
 
 static double rounded_weight(enum walk_flaw flaw, const struct numbers* n, double P) {
     if (flaw == P_ONCE) return few_bits_round(&E4M3, n, P / 256);
-    if (flaw == P_TO_16) return few_bits_round(&E4M3, n, P / 16) * 16;
+    if (flaw == P_TO_16 || flaw == P_TO_16_ROOM) return few_bits_round(&E4M3, n, P / 16) * 16;
     if (flaw == P_TO_2) return few_bits_round(&E4M3, n, P / 128) * 128;
     if (flaw == P_TOO_LARGE) return few_bits_round(&E4M3, n, P * 4);
     return few_bits_round(&E4M3, n, P);
@@ -396,10 +398,12 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
                                                               : last / keys;
         const bool raises = j == last / keys || j >= plain_to;
         const bool without_v = flaw == M_WITHOUT_V || flaw == M_WITHOUT_V_ROOM;
-        const bool has_room = flaw == CUT_OFF_IN_SECOND || flaw == M_WITHOUT_V_ROOM;
+        const bool has_room =
+            flaw == CUT_OFF_IN_SECOND || flaw == P_TO_16_ROOM || flaw == M_WITHOUT_V_ROOM;
         if (has_room && !raises) {
             const int rows = flaw == CUT_OFF_IN_SECOND ? WALK_ROWS / 2 : WALK_ROWS;
-            outgrown = has_outgrown(p, b, h, i0, rows, j, keys, v, w);
+            const double left = flaw == P_TO_16_ROOM ? v / 16 : v;  // what P is rounded as
+            outgrown = has_outgrown(p, b, h, i0, rows, j, keys, left, w);
         }
         for (int r = 0; r < WALK_ROWS; r++) {
             double m = w->m[r], sum = 0;
