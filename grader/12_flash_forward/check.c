@@ -208,7 +208,24 @@ static void large(struct check* c) {
     forward_case_late_maximum(sizes(c, 1, 32, 64, 16));
 }
 
+// Scores of -20000, or of 16 times that, which have no weight: of no key, of the first 16, or of the
+// last ones. What the first tile makes of m is lost in the second, unless that is far above it.
+static void levels_of_tiles(struct problem p) {
+    enum { TILE = 16, FACTOR = 400 };
+    p.scale = 0.125;
+    begin(&p, ", rows of scores of -20000 and below, and of 0");
+    forward_integers(&p, 0, 0);
+    fill_normal(p.check, p.array[ARRAY_V].tensor, 0, 1);
+    for (int64_t i = 0; i < p.N_q; i++)
+        if (i % 4 < 3) row_of(&p, ARRAY_Q, 0, 0, i)[i % 4] = -FACTOR;
+    for (int64_t j = 0; j < p.N_k; j++)
+        for (int64_t x = 0; x < 3; x++)
+            row_of(&p, ARRAY_K, 0, 0, j)[x] = x == 1 + j / TILE ? 16 * FACTOR : FACTOR;
+    forward_run(&p, JUDGE_O);
+}
+
 static void negative(struct check* c) {
+    levels_of_tiles(sizes(c, 1, 32, 32, 16));
     struct problem p = sizes(c, 1, 32, 32, pick_power(c, 4, 6));
     begin(&p, ", rows of scores around -130, 120 and 0");
     forward_fill(&p);

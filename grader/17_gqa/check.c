@@ -142,6 +142,8 @@ static void forward_hard(struct check* c) {
     forward_no_keys(forward_of(c, 1, 16, 16, false));
     forward_case_large(forward_of(c, 1, 64, check_pick(c, 17, 31), true),
                        ", scores of 30 times the usual size, rows that see no key");
+    // Here some rows see one tile, and others several.
+    forward_case_integers(forward_of(c, 2, 128, 128, true), ", scores around -20000", -128, 1024);
     forward_case_integers(forward_of(c, 2, 32, 64, false), ", scores around -20000", -128, 1024);
     forward_case_below(forward_of(c, 2, 64, 128, true), -0x1p127);
     forward_case_exact(forward_of(c, 2, 16, 1088, true));

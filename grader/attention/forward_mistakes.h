@@ -99,6 +99,10 @@ struct forward_mistake {
         // by exp; CONSTANT is the first m, RAW the largest score before the scale, in base 2,
         // LARGEST_OF_TILE the largest of the tile alone
         enum { LARGEST, CONSTANT, FIRST_SCORE, SMALLEST, RAW, LARGEST_OF_TILE } subtracted;
+        // m, of scores that are scaled, is scaled once more: whenever a tile raises it, where exp
+        // makes P of it, or where it makes P and alpha. In base 2 the scale has log2(e) in it.
+        enum { SCALED_ONCE, SCALED_IN_TILES, SCALED_IN_P, SCALED_IN_EXP } m_again;
+        bool in_base_2;
         // P, or with O_ all of O, behind each tile, by the l so far
         enum {
             AT_END,

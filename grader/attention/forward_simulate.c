@@ -272,11 +272,26 @@ static double count_of(const struct forward_mistake* w, struct range keys, int64
     return j >= keys.again && j < keys.again_end ? 2 : 1;
 }
 
+// What m is multiplied by once more.
+static double again_of(const struct forward_mistake* w) {
+    return w->online.in_base_2 ? w->scale / M_LN2 : w->scale;
+}
+
+// The scale times the larger of m and of the keys' largest score, before the scale.
+static double scaled_maximum(const struct forward_mistake* w, const double* S, int64_t j0,
+                             int64_t end, double m) {
+    const double unit = w->online.in_base_2 ? M_LN2 : 1;
+    double raw = m / unit;
+    for (int64_t j = j0; j < end; j++) raw = fmax(raw, S[j] == -INFINITY ? S[j] : S[j] / w->scale);
+    return raw * w->scale;
+}
+
 // What is subtracted behind keys j0 to end, if it was m before them.
 static double maximum_of(const struct forward_mistake* w, const double* S, int64_t j0, int64_t end,
                          double m) {
     const struct online* f = &w->online;
     if (f->subtracted == LARGEST_OF_TILE) m = -INFINITY;
+    if (f->m_again == SCALED_IN_TILES) return scaled_maximum(w, S, j0, end, m);
     for (int64_t j = j0; j < end; j++) {
         if (f->subtracted == LARGEST || f->subtracted == LARGEST_OF_TILE ||
             (f->subtracted != CONSTANT && f->subtracted != RAW && j == 0))
@@ -292,6 +307,7 @@ static double alpha_of(const struct forward_mistake* w, double m, double m_new, 
     if (f->unscaled_first && first_tile) return 1;
     if (m_new == -INFINITY && !f->unguarded) return 1;
     if (f->alpha_raw) return exp32((m - m_new) / w->scale);
+    if (f->m_again == SCALED_IN_EXP) return exp32(again_of(w) * (m - m_new));
     return power(f->alpha_of_2, f->reversed ? m_new - m : m - m_new);
 }
 
@@ -311,7 +327,8 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
         int64_t j0 = keys.first + tile_of(f, n, tiles) * w->tile;
         int64_t end = j0 + w->tile < keys.loaded ? j0 + w->tile : keys.loaded;
         const double m_new = maximum_of(w, S, j0, end, m), alpha = alpha_of(w, m, m_new, n == 0);
-        const double base = f->P_before && n > 0 ? m : m_new;
+        double base = f->P_before && n > 0 ? m : m_new;
+        if (f->m_again > SCALED_IN_TILES) base *= again_of(w);
         double sum = 0;
         if (end > counted) end = counted;
         for (int64_t j = j0; j < end; j++) {
@@ -337,8 +354,8 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
         const bool O_divided = f->divided == O_IN_LOOP || f->divided == O_IN_LOOP_AND_AT_END;
         for (int64_t x = 0; x < p->d && O_divided; x++) O[x] /= l;
         if (!f->m_kept) m = m_new;
-        if (f->subtracted != LARGEST_OF_TILE) continue;
-        l = (double)(float)l;  // alpha may be large
+        if (f->subtracted != LARGEST_OF_TILE && !f->m_again) continue;
+        l = (double)(float)l;  // alpha may be large, or P
         for (int64_t x = 0; x < p->d; x++) O[x] = (double)(float)O[x];
     }
     bool divided = f->divided == AT_END || f->divided == IN_LOOP_AND_AT_END ||
@@ -547,11 +564,16 @@ bool is_by_small_weights(const struct suspect* s) {
     return is_O(s) && V;
 }
 
-// True if LSE is NaN in just the rows where the guess is.
-static bool is_NaN_like(const struct problem* p, const double* LSE) {
+// True if LSE is NaN in just the rows where the guess is, and with `numbers` about the guess in the
+// others.
+static bool is_LSE_like(const struct problem* p, const double* LSE, bool numbers) {
     FOR_EACH_QUERY(p, b, h, i) {
-        int64_t e = place_in(p, ARRAY_LSE, b, h, i);
-        if (isnan(p->array[ARRAY_LSE].tensor->got[e]) != isnan(LSE[e])) return false;
+        const int64_t e = place_in(p, ARRAY_LSE, b, h, i);
+        const double got = p->array[ARRAY_LSE].tensor->got[e], guess = LSE[e];
+        if (isnan(got) != isnan(guess)) return false;
+        if (numbers && !isnan(got) && got != guess &&
+            !(fabs(got - guess) <= 1e-3 * (1 + fabs(guess))))
+            return false;
     }
     return true;
 }
@@ -575,7 +597,8 @@ bool is_forward(const struct suspect* s, const struct forward_mistake* w) {
     double* O = check_allocate(p->check, count + p->array[ARRAY_LSE].tensor->count, sizeof *O);
     double* LSE = O + count;
     forward_simulate(p, w, O, LSE);
-    bool yes = is_guess(s, is_O(s) ? O : LSE) && (!w->needs_LSE || is_NaN_like(p, LSE)) &&
+    bool yes = is_guess(s, is_O(s) ? O : LSE) &&
+               (!w->needs_LSE || is_LSE_like(p, LSE, w->online.m_again)) &&
                (!w->needs_O || is_O(s) || is_O_like(p, O));
     free(O);
     return yes;

@@ -83,10 +83,62 @@ static bool is_l_inexact(const struct problem* p) {
     return worst > 0x1p-13;
 }
 
+// Where O has no number, too many mistakes fit.
+static bool has_numbers(const struct tensor* t) {
+    int64_t numbers = 0;
+    for (int64_t e = 0; e < t->count; e++) numbers += !t->untouched[e] && isfinite(t->got[e]);
+    return 8 * numbers > t->count;
+}
+
+// Tiles of any size, walked either way.
+static bool is_walked(const struct suspect* s, struct forward_mistake w) {
+    const struct problem* p = s->problem;
+    for (w.tile = 128; w.tile >= 8; w.tile /= 2) {
+        if (w.tile >= p->N_k) continue;
+        // a last tile of which a row sees nothing leaves it an m of -infinity
+        w.flaw = MASKED_COUNT, w.masked = -INFINITY, w.block_k = w.tile;
+        for (w.block_q = 16; w.causal && w.block_q <= 128; w.block_q *= 2)
+            if (is_forward(s, &w)) return true;
+        w.flaw = NO_FLAW;
+        for (int n = 0; n < 4; n++) {
+            w.online.tiles = n % 2 ? BACKWARDS : ONCE_EACH;
+            w.online.unguarded = n < 2;  // 1 / l of an l that is NaN is NaN, or it is not asked for
+            if (is_forward(s, &w)) return true;
+        }
+        w.online.tiles = ONCE_EACH;
+    }
+    return false;
+}
+
+// The maximum is that of the tile alone: alpha may be above 1, and then it overflows.
+static bool is_maximum_of_tile(const struct suspect* s, struct forward_mistake w) {
+    if (is_O(s) && !has_numbers(s->tensor)) return false;
+    w.online.subtracted = LARGEST_OF_TILE;
+    return is_walked(s, w);
+}
+
+// m is scaled once more.
+static bool is_scaled_again(const struct suspect* s, struct forward_mistake w) {
+    const struct problem* p = s->problem;
+    if (p->scale == 0 || (is_O(s) && !has_numbers(s->tensor))) return false;
+    w.needs_LSE = w.needs_O = true;
+    for (int n = 0; n < 2; n++) {
+        w.online.in_base_2 = n;
+        w.online.m_again = SCALED_IN_EXP;
+        if (is_forward(s, &w)) return true;
+        w.online.m_again = SCALED_IN_P;
+        if (is_walked(s, w)) return true;
+        w.online.m_again = SCALED_IN_TILES;
+        if (is_walked(s, w)) return true;
+    }
+    return false;
+}
+
 enum cause explain_start(const struct suspect* s, struct forward_mistake right) {
     for (double m = -1e5; m <= -1; m /= 10)
         if (begins_at(s, right, m, false)) return CAUSE_max_init;
     if (begins_at(s, right, 0, false)) return CAUSE_max_init;
+    if (is_scaled_again(s, right)) return CAUSE_max_scaled_again;
     return is_online(s, right, MAX_N, (struct online){.subtracted = RAW}) ? CAUSE_max_unscaled
                                                                           : CAUSE_NONE;
 }
@@ -102,6 +154,7 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
         {CAUSE_overflow, {.subtracted = FIRST_SCORE}},
         {CAUSE_max_unscaled, {.subtracted = SMALLEST}},
     };
+    if (is_scaled_again(s, right)) return CAUSE_max_scaled_again;
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++) {
         // A scale above 0 makes no largest score the smallest.
         if (known[n].flaw.subtracted == SMALLEST && p->scale > 0) continue;
@@ -194,35 +247,6 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
         if (is_online(s, right, tile, known[n].flaw)) return known[n].cause;
     }
     return CAUSE_NONE;
-}
-
-// Where O has no number, too many mistakes fit.
-static bool has_numbers(const struct tensor* t) {
-    int64_t numbers = 0;
-    for (int64_t e = 0; e < t->count; e++) numbers += !t->untouched[e] && isfinite(t->got[e]);
-    return 8 * numbers > t->count;
-}
-
-// The maximum is that of the tile alone: alpha may be above 1, and then it overflows.
-static bool is_maximum_of_tile(const struct suspect* s, struct forward_mistake w) {
-    const struct problem* p = s->problem;
-    if (is_O(s) && !has_numbers(s->tensor)) return false;
-    w.online.subtracted = LARGEST_OF_TILE;
-    for (w.tile = 128; w.tile >= 8; w.tile /= 2) {
-        if (w.tile >= p->N_k) continue;
-        // a last tile of which a row sees nothing leaves it an m of -infinity
-        w.flaw = MASKED_COUNT, w.masked = -INFINITY, w.block_k = w.tile;
-        for (w.block_q = 16; w.causal && w.block_q <= 128; w.block_q *= 2)
-            if (is_forward(s, &w)) return true;
-        w.flaw = NO_FLAW;
-        for (int n = 0; n < 4; n++) {
-            w.online.tiles = n % 2 ? BACKWARDS : ONCE_EACH;
-            w.online.unguarded = n < 2;  // 1 / l of an l that is NaN is NaN, or it is not asked for
-            if (is_forward(s, &w)) return true;
-        }
-        w.online.tiles = ONCE_EACH;
-    }
-    return false;
 }
 
 enum cause explain_online(const struct suspect* s, struct forward_mistake right) {
