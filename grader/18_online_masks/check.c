@@ -254,6 +254,9 @@ static void forward_logsumexp(struct check* c) {
     judge(with_scale(sizes(c, &of_forward, 32, 64, MASK(.softcap = 1.5)), 4), NULL, JUDGE_LSE);
     p = sizes(c, &of_forward, 32, 128, MASK(.causal = true));
     forward_case_large(p, ", scores of 30 times the usual size");
+    // Some rows see one tile, and others several.
+    forward_case_integers(sizes(c, &of_forward, 128, 128, MASK(.causal = true)),
+                          ", scores around -20000", -128, 1024);
     forward_case_below(p, -0x1p127);
 }
 

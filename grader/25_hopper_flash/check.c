@@ -322,6 +322,8 @@ static void hard_scores(struct check* c) {
     struct problem p = all_keys(c, 64, 384);
     forward_case_large(p, ", scores of 30 times the usual size");
     forward_case_two_levels(all_keys(c, 32, 128));
+    // Both blocks of keys are masked, and some rows see one of them.
+    forward_case_integers(causal(c, 64, 164), ", scores around -20000", -128, 1024);
     forward_case_integers(p, ", scores around -20000", -128, 1024);
     forward_case_products_below(causal(c, 64, 256));
     forward_case_exact(causal(c, 64, 640));

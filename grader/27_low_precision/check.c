@@ -202,6 +202,8 @@ static void masked(struct check* c) {
     // The first row of each tile of queries lacks one key of a whole block, the heavy one.
     with_levels(of_blocks(causal(c, 192, 192 + 126), 0), 1, last_of_64,
                 ", the last of 64 keys has most of the weight");
+    // Both blocks of keys are masked, and some rows see one of them.
+    with_levels(of_blocks(causal(c, 64, 164), 0), 1, all_low, ", all scores -200");
     // With one scale blocks of keys may be larger: other kernels, which have the mask as well, and
     // heads.
     low_case(of_heads(causal(c, 70, 256 + check_pick(c, 2, 126)), 2, 2, 1), ", one scale", JUDGE_O);

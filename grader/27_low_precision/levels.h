@@ -121,6 +121,11 @@ static double from_3072(int64_t n) {
     return n >= 3072 ? 8 : 0;
 }
 
+static double all_low(int64_t n) {
+    (void)n;
+    return -200;
+}
+
 static double last_of_64(int64_t n) {
     return n % 64 == 63 ? 8 : 0;
 }

@@ -350,6 +350,15 @@ static double scale_of_V(const struct low* l, int64_t b, int64_t h, int64_t j) {
     return l->scales[ARRAY_V]->value[l->per_block ? block : 0];
 }
 
+// What the product of the bytes of query i and key j is multiplied by, in base 2.
+static double scale_of_scores(const struct low* l, int64_t b, int64_t h, int64_t i, int64_t j) {
+    const struct step q = step_of(l, ARRAY_Q), k = step_of(l, ARRAY_K);
+    const int64_t of_q = (b * q.H + h) * blocks_of_rows(&q) + i / SCALE_BLOCK;
+    const int64_t of_k = (b * k.H + h / l->p.group) * blocks_of_rows(&k) + j / SCALE_BLOCK;
+    return l->p.scale / M_LN2 * l->scales[ARRAY_Q]->value[l->per_block ? of_q : 0] *
+           l->scales[ARRAY_K]->value[l->per_block ? of_k : 0];
+}
+
 // Row i as a standard implementation makes it: P times the scale of V, relative to the largest of
 // these products, is 2^8 at most and rounded to e4m3; O is rounded to bf16. *size: what the sizes
 // of all |P v| say. *exact: the largest |P v| / l of the key whose product is that 2^8, an e4m3.

@@ -309,6 +309,7 @@ enum walk_flaw {
     CUT_OFF_IN_SECOND,  // the weights of the first 8 rows alone are asked whether they outgrow m
     P_TO_16_ROOM,       // P_TO_16, and m stays, with room, as long as no weight outgrows it
     M_WITHOUT_V_ROOM,   // the same with M_WITHOUT_V
+    M_SCALED_AGAIN,     // the same with an m that is scaled once more whenever a block raises it
     L_OF_PV,            // l sums P times the scale of V
     L_WITHOUT_FACTOR,   // l has not the factor that P has
     LSE_WITH_FACTOR,    // LSE has it
@@ -328,7 +329,7 @@ static const enum cause causes_of_walk[WALK_FLAWS] = {
     [L_WITHOUT_FACTOR] = CAUSE_weight_factor, [LSE_WITH_FACTOR] = CAUSE_weight_factor,
     [P_CUT_OFF] = CAUSE_saturation,           [ROOM_FOR_ALL] = CAUSE_low_precision,
     [CUT_OFF_IN_SECOND] = CAUSE_saturation,   [P_TO_16_ROOM] = CAUSE_low_precision,
-    [M_WITHOUT_V_ROOM] = CAUSE_max_without_v,
+    [M_WITHOUT_V_ROOM] = CAUSE_max_without_v, [M_SCALED_AGAIN] = CAUSE_max_scaled_again,
 };
 
 // Where the A of a product, of 16 rows and 32 keys, has the weight of its row and k from: sets the
@@ -375,6 +376,10 @@ static bool has_outgrown(const struct problem* p, int64_t b, int64_t h, int64_t 
     return false;
 }
 
+static double exp2_in_fp32(double x) {
+    return (double)(float)exp2(x);
+}
+
 // Rows i0 and the 15 behind it, of a tile of 128 rows, by blocks of `keys`.
 static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_t b, int64_t h,
                       int64_t i0, struct walked* w) {
@@ -399,7 +404,8 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
         const bool raises = j == last / keys || j >= plain_to;
         const bool without_v = flaw == M_WITHOUT_V || flaw == M_WITHOUT_V_ROOM;
         const bool has_room =
-            flaw == CUT_OFF_IN_SECOND || flaw == P_TO_16_ROOM || flaw == M_WITHOUT_V_ROOM;
+            flaw == CUT_OFF_IN_SECOND || (flaw >= P_TO_16_ROOM && flaw <= M_SCALED_AGAIN);
+        const double again = scale_of_scores(l, b, h, i0, j * keys);
         if (has_room && !raises) {
             const int rows = flaw == CUT_OFF_IN_SECOND ? WALK_ROWS / 2 : WALK_ROWS;
             const double left = flaw == P_TO_16_ROOM ? v / 16 : v;  // what P is rounded as
@@ -407,6 +413,7 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
         }
         for (int r = 0; r < WALK_ROWS; r++) {
             double m = w->m[r], sum = 0;
+            if (flaw == M_SCALED_AGAIN) m = again * m + log2(v);
             for (int n = 0; n < keys; n++) {
                 const int64_t key = j * keys + n, i = i0 + r;
                 const bool sees = i < p->N_q && key < keys_seen(p, i) && key < p->N_k;
@@ -417,10 +424,10 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
             if (has_room && raises) m += j == plain_to && j > 0 ? 3 : 0;
             if (has_room && !raises) m = outgrown && m > w->m[r] ? m + 3 : w->m[r];
             if (flaw == P_CUT_OFF) m = w->m[r] > -INFINITY ? w->m[r] : m + 3;
-            const double alpha = m > -INFINITY ? exp2(w->m[r] - m) : 1;
+            const double alpha = m > -INFINITY ? exp2_in_fp32(w->m[r] - m) : 1;
             w->m[r] = m;
             for (int n = 0; n < keys; n++) {
-                P[r][n] = P[r][n] > -INFINITY ? exp2(P[r][n] - m + 8) : 0;
+                P[r][n] = P[r][n] > -INFINITY ? exp2_in_fp32(P[r][n] - m + 8) : 0;
                 sum += P[r][n];
                 P[r][n] = rounded_weight(flaw, &numbers, P[r][n]);
             }
