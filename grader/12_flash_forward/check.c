@@ -208,18 +208,20 @@ static void large(struct check* c) {
     forward_case_late_maximum(sizes(c, 1, 32, 64, 16));
 }
 
-// Scores of -20000, or of 16 times that, which have no weight: of no key, of the first 16, or of the
-// last ones. What the first tile makes of m is lost in the second, unless that is far above it.
+// Scores of -20000, or of 16 times that, which have no weight: of no key, of the first 16, or of
+// the last ones. What the first tile makes of m is lost in the second, unless that is far above it.
+// Other rows have scores that overflow without a maximum, and that do not.
 static void levels_of_tiles(struct problem p) {
-    enum { TILE = 16, FACTOR = 400 };
+    enum { TILE = 16, FACTOR = 400, KINDS = 5 };
+    static const double kinds[KINDS] = {-FACTOR, -FACTOR, -FACTOR, 2.5, 0.25};
     p.scale = 0.125;
-    begin(&p, ", rows of scores of -20000 and below, and of 0");
-    forward_integers(&p, 0, 0);
+    begin(&p, ", rows of scores of -20000 and below, of 125 and 12.5");
+    fill_integers(p.check, p.array[ARRAY_Q].tensor, 0, 0);
+    fill_integers(p.check, p.array[ARRAY_K].tensor, 0, 0);
     fill_normal(p.check, p.array[ARRAY_V].tensor, 0, 1);
-    for (int64_t i = 0; i < p.N_q; i++)
-        if (i % 4 < 3) row_of(&p, ARRAY_Q, 0, 0, i)[i % 4] = -FACTOR;
+    for (int64_t i = 0; i < p.N_q; i++) row_of(&p, ARRAY_Q, 0, 0, i)[i % KINDS] = kinds[i % KINDS];
     for (int64_t j = 0; j < p.N_k; j++)
-        for (int64_t x = 0; x < 3; x++)
+        for (int64_t x = 0; x < KINDS; x++)
             row_of(&p, ARRAY_K, 0, 0, j)[x] = x == 1 + j / TILE ? 16 * FACTOR : FACTOR;
     forward_run(&p, JUDGE_O);
 }
@@ -256,12 +258,15 @@ static void cancelling(struct check* c) {
     forward_case_divided(sizes(c, 1, 32, 64, 16));
 }
 
+// Where the scale is below 0, every other row has scores near 0: they overflow nowhere.
 static void scaled(struct check* c, double factor, int judged) {
     struct problem p = sizes(c, 1, 32, 32, pick_power(c, 4, 6));
     p.scale = (double)(float)(p.scale * factor);
     check_case(c, "N_q = N_k = 32, d = %d, scale = %.4g", (int)p.d, p.scale);
     problem_declare(&p, PACKED);
     fill_plain(&p, 0);
+    for (int64_t i = 1; i < p.N_q && factor < 0; i += 2)
+        for (int64_t x = 0; x < p.d; x++) row_of(&p, ARRAY_Q, 0, 0, i)[x] /= 64;
     forward_run(&p, judged);
 }
 

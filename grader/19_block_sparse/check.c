@@ -263,6 +263,13 @@ static void both_heads(struct check* c) {
 static void extreme(struct check* c) {
     struct problem p = sizes(c, &of_forward, 1, 32, BLOCK + 16);
     forward_case_large(p, ", scores of 30 times the usual size");
+    // The first rows see one tile, the last ones several.
+    struct problem below = sizes(c, &of_forward, 1, BLOCK + 16, BLOCK + 16);
+    forward_begin(&below, PACKED, ", mask 01/11, scores near -200 in every other row");
+    mask_set(&below, "01/11");
+    for (int64_t i = 0; i < below.N_q; i++) row_of(&below, ARRAY_Q, 0, 0, i)[0] = 16 * (i % 2);
+    for (int64_t j = 0; j < below.N_k; j++) set_level(&below, j, -200.0 / 16);
+    forward_run(&below, JUDGE_O);
     for (int sign = 1; sign >= -1; sign -= 2) {
         forward_begin(&p, PACKED, sign > 0 ? ", scores near 200" : ", scores near -200");
         set_column(&p, ARRAY_Q, 0, 16);

@@ -522,8 +522,8 @@ static bool is_factor_in_LSE(const struct problem* p) {
 }
 
 // No element of O is wrong by itself, but all are too large, or too small, by the same share, less
-// than half a step of e4m3: weights that are alike were all rounded to the same side, and l has them
-// as they were.
+// than half a step of e4m3: weights that are alike were all rounded to the same side, and l has
+// them as they were.
 static bool are_weights_rounded_alike(const struct suspect* s) {
     const double least = 0.002, most = 0x1p-4, rounding = 0.02;  // rounding: what bf16 leaves
     const struct tensor* t = s->tensor;

@@ -296,9 +296,9 @@ static bool is_zero_beside_LSE(const struct suspect* s) {
 }
 
 // With a scale below 0 the maximum of the scores before it is the smallest one afterwards: where
-// the others are 89 above it, their weights are infinite, and LSE is. Not all of these rows have a
-// score that is so large by itself. If the maximum is scaled with the difference, it is infinite at
-// the beginning, and no row has a number left.
+// the others are 89 above it, their weights are infinite, and LSE is; elsewhere it is right. Not
+// all of these rows have a score that is so large by itself. If the maximum is scaled with the
+// difference, it is infinite at the beginning, and no row has a number left.
 bool is_smallest_subtracted(const struct suspect* s) {
     const double infinite = 89, finite = 80;
     const struct problem* p = s->problem;
@@ -317,7 +317,8 @@ bool is_smallest_subtracted(const struct suspect* s) {
         if (largest - smallest > infinite) {
             if (isfinite(LSE->got[row])) return false;
             any |= largest < finite;
-        } else if (largest - smallest < finite && seen > 0 && !isfinite(LSE->got[row])) {
+        } else if (largest - smallest < finite && seen > 0 &&
+                   !(fabs(LSE->got[row] - LSE->want[row]) <= 1e-3 * (1 + fabs(LSE->want[row])))) {
             return false;
         }
     }

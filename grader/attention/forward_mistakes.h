@@ -114,9 +114,10 @@ struct forward_mistake {
         } divided;
         bool unguarded;  // not asked: is a score -infinity, is l 0
     } online;
-    int64_t rows;    // if not 0: of every `rows` rows of O the first is where it belongs
-    bool needs_LSE;  // proved only if LSE is NaN in the same rows, too
-    bool needs_O;    // proved by LSE only if O is about right, too
+    int64_t rows;           // if not 0: of every `rows` rows of O the first is where it belongs
+    bool needs_LSE;         // proved only if LSE is NaN in the same rows, too
+    bool needs_all_of_LSE;  // ... and about the same number in the others
+    bool needs_O;           // proved by LSE only if O is about right, too
 };
 
 struct forward_mistake forward_right(const struct problem* p);

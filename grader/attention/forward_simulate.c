@@ -536,34 +536,6 @@ bool is_cut_off(const struct suspect* s) {
             (ones == count && 8 * wrong > 5 * count));  // an alpha that was rounded is of some rows
 }
 
-bool is_rounded_on_the_way(const struct suspect* s) {
-    const struct problem* p = s->problem;
-    const struct tensor *t = s->tensor, *V = p->array[ARRAY_V].tensor;
-    double largest = 0, worst = 0;
-    for (int64_t e = 0; e < V->count; e++) largest = fmax(largest, fabs(V->value[e]));
-    for (int64_t e = 0; e < t->count; e++) {
-        if (t->untouched[e]) continue;
-        if (isnan(t->got[e])) return false;
-        worst = fmax(worst, fabs(t->got[e] - t->want[e]));
-    }
-    return is_O(s) && largest > 32 && worst < 0.02 * largest;
-}
-
-bool is_by_small_weights(const struct suspect* s) {
-    const struct problem* p = s->problem;
-    const struct tensor *t = s->tensor, *V = p->array[ARRAY_V].tensor;
-    double largest = 0, off = 0;
-    for (int64_t e = 0; V && e < V->count; e++) largest = fmax(largest, fabs(V->value[e]));
-    for (int64_t e = 0; e < t->count; e++)
-        if (!t->untouched[e]) off = fmax(off, fabs(t->got[e] - t->want[e]) / fabs(t->want[e]));
-    if (!(off > 0.125)) return false;
-    for (int64_t e = 0; e < t->count; e++)
-        if (!t->untouched[e] &&
-            !(fabs(t->want[e]) < 0x1p-18 * largest && fabs(t->got[e]) < 0x1p-12 * largest))
-            return false;
-    return is_O(s) && V;
-}
-
 // True if LSE is NaN in just the rows where the guess is, and with `numbers` about the guess in the
 // others.
 static bool is_LSE_like(const struct problem* p, const double* LSE, bool numbers) {
@@ -598,7 +570,7 @@ bool is_forward(const struct suspect* s, const struct forward_mistake* w) {
     double* LSE = O + count;
     forward_simulate(p, w, O, LSE);
     bool yes = is_guess(s, is_O(s) ? O : LSE) &&
-               (!w->needs_LSE || is_LSE_like(p, LSE, w->online.m_again)) &&
+               (!w->needs_LSE || is_LSE_like(p, LSE, w->needs_all_of_LSE)) &&
                (!w->needs_O || is_O(s) || is_O_like(p, O));
     free(O);
     return yes;

@@ -65,7 +65,7 @@ enum cause explain_scaled_Q(const struct suspect* s, struct forward_mistake w) {
 static bool begins_at(const struct suspect* s, struct forward_mistake w, double m, bool constant) {
     w.m = m;
     w.online.subtracted = constant ? CONSTANT : LARGEST;
-    w.needs_LSE = m < 0;
+    w.needs_LSE = m < 0 || w.needs_all_of_LSE;
     return is_forward(s, &w);
 }
 
@@ -121,7 +121,7 @@ static bool is_maximum_of_tile(const struct suspect* s, struct forward_mistake w
 static bool is_scaled_again(const struct suspect* s, struct forward_mistake w) {
     const struct problem* p = s->problem;
     if (p->scale == 0 || (is_O(s) && !has_numbers(s->tensor))) return false;
-    w.needs_LSE = w.needs_O = true;
+    w.needs_LSE = w.needs_all_of_LSE = w.needs_O = true;
     for (int n = 0; n < 2; n++) {
         w.online.in_base_2 = n;
         w.online.m_again = SCALED_IN_EXP;
@@ -154,6 +154,10 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
         {CAUSE_overflow, {.subtracted = FIRST_SCORE}},
         {CAUSE_max_unscaled, {.subtracted = SMALLEST}},
     };
+    // Without a maximum LSE is right where it is finite; with one that is scaled again it may be.
+    struct forward_mistake none = right;
+    none.needs_all_of_LSE = true;
+    if (begins_at(s, none, 0, true)) return CAUSE_overflow;
     if (is_scaled_again(s, right)) return CAUSE_max_scaled_again;
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++) {
         // A scale above 0 makes no largest score the smallest.
@@ -302,6 +306,34 @@ bool is_l_short(const struct suspect* s) {
         shown += factor > 1.02;
     }
     return shown >= FEWEST;
+}
+
+bool is_rounded_on_the_way(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *t = s->tensor, *V = p->array[ARRAY_V].tensor;
+    double largest = 0, worst = 0;
+    for (int64_t e = 0; e < V->count; e++) largest = fmax(largest, fabs(V->value[e]));
+    for (int64_t e = 0; e < t->count; e++) {
+        if (t->untouched[e]) continue;
+        if (isnan(t->got[e])) return false;
+        worst = fmax(worst, fabs(t->got[e] - t->want[e]));
+    }
+    return is_O(s) && largest > 32 && worst < 0.02 * largest;
+}
+
+bool is_by_small_weights(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *t = s->tensor, *V = p->array[ARRAY_V].tensor;
+    double largest = 0, off = 0;
+    for (int64_t e = 0; V && e < V->count; e++) largest = fmax(largest, fabs(V->value[e]));
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e]) off = fmax(off, fabs(t->got[e] - t->want[e]) / fabs(t->want[e]));
+    if (!(off > 0.125)) return false;
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e] &&
+            !(fabs(t->want[e]) < 0x1p-18 * largest && fabs(t->got[e]) < 0x1p-12 * largest))
+            return false;
+    return is_O(s) && V;
 }
 
 // A row of which each thread divides its columns by the sum of its own column of P alone: there are

@@ -103,8 +103,8 @@
           "the maximum is of scores before the scale, and not of what exp takes: that may "        \
           "overflow or be 0; with a scale below 0 it is the smallest")                             \
     CAUSE(max_scaled_again,                                                                        \
-          "the running maximum is scaled once more in each tile: it is what exp "                  \
-          "takes already, and only the tile's own is scaled")                                      \
+          "the running maximum is scaled once more, in each tile or where exp takes it: it has "   \
+          "the scale already, and only the scores lack it")                                        \
     CAUSE(bits_compared, "negative floats are compared as integers: of their bits the larger are " \
                          "the smaller number")                                                     \
     CAUSE(max_stale, "the running maximum is not kept for the next tile: m = m_new is missing")    \
