@@ -277,14 +277,16 @@ static int64_t query_of(const struct head* t, int64_t i, int64_t j) {
                           [ROW_BY_COLUMN] = row + 8 * (j % 2),
                           [ROW_BY_GROUP] = row + 8 * (i / 16 % 2),
                           [ROW_BY_BOTH] = row + 16 * (i / 8 % 2) + 8 * (j % 2),
-                          [QUERY_BY_KEY] = tile ? i - i % tile + j % tile : i};
+                          [QUERY_BY_KEY] = tile ? i - i % tile + j % tile : i,
+                          [FIRST_HALF] = i - i / 64 % 2 * 64};
     return of[t->w->flaw.query];
 }
 
 // Row i of P and of dS, of the keys [begin, end).
 static void compute_weights(struct head* t, int64_t i, int64_t begin, int64_t end) {
     const struct backward* w = t->w;
-    double LSE = w->LSE[place(w->stride[ARRAY_LSE], t->b, t->h, i)];
+    const int64_t h = w->flaw.first_LSE ? t->h / t->p->group * t->p->group : t->h;
+    double LSE = w->LSE[place(w->stride[ARRAY_LSE], t->b, h, i)];
     for (int64_t j = begin; j < end; j++) {
         double *P = &t->P[i * t->columns + j], *dS = &t->dS[i * t->columns + j];
         const int count = times(t->p, w, t->b, t->h, i, j);

@@ -56,6 +56,7 @@ struct backward_flaw {
         ROW_BY_GROUP,
         ROW_BY_BOTH,
         QUERY_BY_KEY,  // the query whose number in its tile is the key's in its own
+        FIRST_HALF,    // of a tile of 128, that of the first 64 queries for both halves
     } query;
     int query_of;
     enum asked asked;    // for which pair of a fragment the mask is asked
@@ -98,7 +99,7 @@ struct backward_flaw {
         FROM_KEY_HEAD     // as many as a group has, from the query head of the key head's number on
     } summed;             // of a group, in dK and dV
     int64_t first_heads;  // how many
-    bool first_delta;     // delta is that of the group's first head
+    bool first_delta, first_LSE;             // delta, or LSE, is that of the group's first head
     bool delta_of_batch_0, delta_of_head_0;  // ... of the first batch, of the first head
 };
 

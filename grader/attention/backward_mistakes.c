@@ -108,6 +108,8 @@ const struct hypothesis backward_mistakes_in_equations[] = {
     {CAUSE_delta, FLAW(.delta = UNWEIGHTED)},
     {CAUSE_delta, FLAW(.dS_unweighted = true)},
     {CAUSE_delta, FLAW(.delta_rows = 64)},
+    {CAUSE_place_in_tile, FLAW(.query = FIRST_HALF, .query_of = 1)},
+    {CAUSE_place_in_tile, FLAW(.query = FIRST_HALF, .query_of = 3)},
     {CAUSE_low_precision, FLAW(.delta_kept = DELTA_ROUNDED)},
     {CAUSE_low_precision, FLAW(.delta_kept = PRODUCTS_ROUNDED)},
     {CAUSE_not_normalised, FLAW(.exponent = NO_LSE)},
@@ -140,6 +142,8 @@ static const struct hypothesis in_groups[] = {
     {CAUSE_group_not_summed, first_heads, .variants = 6},
     {CAUSE_group_not_summed, FLAW(.summed = MEAN_OF_HEADS)},
     {CAUSE_head_ignored, FLAW(.first_delta = true)},
+    {CAUSE_head_ignored, FLAW(.first_LSE = true)},
+    {CAUSE_head_ignored, FLAW(.first_delta = true, .first_LSE = true)},
     {0},
 };
 
