@@ -125,8 +125,9 @@ static void transposed(struct check* c) {
     for (int layout = 0; layout < 4; layout++)
         laid_out(c, check_pick(c, 66, 127), check_pick(c, 130, 255), 16 * check_pick(c, 5, 7),
                  layout);
-    on_a_small_card(c, check_pick(c, 129, 200), 9 * WHOLE_M + 8 * check_pick(c, 1, 7), WHOLE_K + 8,
-                    3);
+    for (int layout = 1; layout < 4; layout++)  // pairs of blocks
+        on_a_small_card(c, check_pick(c, 129, 200), 9 * WHOLE_M + 8 * check_pick(c, 1, 7),
+                        layout == 3 ? WHOLE_K + 8 : 24, layout);
     // For many tiles a launcher may have kernels with wider ones, for each layout: the fewest of
     // 256 columns, and of 192, that are one wave where narrower ones are two.
     on_a_small_card(c, 8, 13 * 256, WHOLE_K, 1);
