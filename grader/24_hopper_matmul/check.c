@@ -127,7 +127,7 @@ static void transposed(struct check* c) {
                  layout);
     for (int layout = 1; layout < 4; layout++)  // pairs of blocks
         on_a_small_card(c, check_pick(c, 129, 200), 9 * WHOLE_M + 8 * check_pick(c, 1, 7),
-                        layout == 3 ? WHOLE_K + 8 : 24, layout);
+                        layout == 3 ? WHOLE_K + 8 : 16, layout);
     // For many tiles a launcher may have kernels with wider ones, for each layout: the fewest of
     // 256 columns, and of 192, that are one wave where narrower ones are two.
     on_a_small_card(c, 8, 13 * 256, WHOLE_K, 1);
