@@ -122,6 +122,7 @@ static bool is_scaled_again(const struct suspect* s, struct forward_mistake w) {
     const struct problem* p = s->problem;
     if (p->scale == 0 || (is_O(s) && !has_numbers(s->tensor))) return false;
     w.needs_LSE = w.needs_all_of_LSE = w.needs_O = true;
+    if (is_maximum_of_tile(s, w)) return false;  // where numbers are few, either may fit
     for (int n = 0; n < 2; n++) {
         w.online.in_base_2 = n;
         w.online.m_again = SCALED_IN_EXP;
