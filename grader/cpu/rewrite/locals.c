@@ -43,12 +43,37 @@ static size_t first_name(size_t i) {
     }
 }
 
-// Is { the beginning of a structure's members?
+// The ( that the ) at `close` ends; 0 if there is none.
+static size_t opening(size_t close) {
+    for (int depth = 1; depth > 0;) {
+        const size_t before = previous(close);
+        if (before == close) return 0;
+        close = before;
+        depth += is(close, ")") - is(close, "(");
+    }
+    return close;
+}
+
+// Is { the beginning of a structure's members? struct alignas(8) name, struct name final : base.
 static bool opens_members(size_t open) {
     size_t before = previous(open);
-    for (int words = 0; words < 2 && tokens[before].kind == WORD; words++) {
-        if (is_one_of(before, "struct union enum")) return true;
-        before = previous(before);
+    for (int words = 0; words < 2;) {
+        if (is(before, ")")) {
+            before = opening(before);
+            if (before == 0) return false;
+            before = previous(before);
+            if (!is_one_of(before, "alignas __align__")) return false;
+        } else if (is(before, ":")) {
+            words = 0;
+        } else if (tokens[before].kind != WORD) {
+            return false;
+        } else {
+            if (is_one_of(before, "struct union enum class")) return true;
+            words += !is(before, "final");
+        }
+        const size_t further = previous(before);
+        if (further == before) return false;
+        before = further;
     }
     return false;
 }
@@ -56,14 +81,8 @@ static bool opens_members(size_t open) {
 // Code in front of the first case is never executed.
 static bool opens_switch(size_t open) {
     size_t head = previous(open);
-    if (!is(head, ")")) return false;
-    for (int depth = 1; depth > 0;) {
-        size_t before = previous(head);
-        if (before == head) return false;
-        head = before;
-        depth += is(head, ")") - is(head, "(");
-    }
-    return is(previous(head), "switch");
+    if (is(head, ")")) head = opening(head);
+    return head != 0 && is(head, "(") && is(previous(head), "switch");
 }
 
 // The variables of a declaration that have no value when it ends: tokens.
