@@ -320,6 +320,17 @@ static void equal_large_outlier(struct check* c) {
             batch_row(&b, row)[check_pick(c, 1, b.cols - 1)] = check_uniform(c, 120.0, 200.0);
         run(c, &b);
     }
+    // The most that 1024 threads keep: in one row one of the first 512 has the outlier, in the other
+    // one of the last.
+    b = batch_of(c, &contract, 2, MOST);
+    batch_begin(&b, "one outlier");
+    batch_fill(&b, -9.0, 1.0);
+    for (int64_t row = 0; row < 2; row++) {
+        const int64_t thread = 512 * row + check_pick(c, 32, 511), shift = row * MOST % 32;
+        batch_row(&b, row)[1024 * check_pick(c, 0, 48) + thread - shift] =
+            check_uniform(c, 120.0, 200.0);
+    }
+    run(c, &b);
     long_tail(c);
 }
 
@@ -411,6 +422,16 @@ static void safe(struct check* c) {
     batch_begin(&b, "accesses");
     batch_fill(&b, -9.0, 1.0);
     check_run(c);
+    // x, then y, begins at the second or fourth of four floats, though rows of fours begin alike.
+    for (int i = 0; i < 6; i++) {
+        const int64_t fours_of[] = {fours, 4 * check_pick(c, 300, 1100),
+                                    4 * check_pick(c, 1200, 2000)};
+        b = batch_of(c, &contract, 2, fours_of[i / 2]);
+        *(i % 2 ? &b.first : &b.first_out) = 2 * check_pick(c, 0, 1) + 1;
+        batch_begin(&b, "accesses");
+        batch_fill(&b, -9.0, 1.0);
+        check_run(c);
+    }
     batch_row_after_row(c, &contract, COLS + 32);
     // Of a row that no registers hold a part is kept, also by a launcher that keeps no narrower
     // one. A maximum that misses what another thread has sent for cancels: only an access shows it.
