@@ -439,6 +439,8 @@
           "a limit is not asked: blocks, warps, registers and shared memory, the least counts")    \
     CAUSE(register_unit, "a warp gets registers in units of 256: those of its 32 threads, "        \
                          "rounded up")                                                             \
+    CAUSE(registers_unknown,                                                                       \
+          "0 registers are not known, and no limit: not one register, nor any other number")       \
     CAUSE(register_partition,                                                                      \
           "registers belong to the 4 partitions of a multiprocessor, and each holds whole warps")  \
     CAUSE(shared_unit,                                                                             \
