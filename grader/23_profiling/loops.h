@@ -42,6 +42,23 @@ static const char* behind(const char* p, const char* end) {
     return p;
 }
 
+// Does a condition between `from` and `to` have T, or a variable that was made of it before?
+static bool asks_for_T(const char* kernel, const char* from, const char* to) {
+    for (const char* p = from; p < to; p++) {
+        const size_t length = is_word(p[-1]) ? 0 : word_length(p);
+        if (length == 1 && *p == 'T') return true;
+        const char* set = kernel;
+        while (length && (set = find_word(set, from, p, length))) {
+            set += length;
+            const char* sign = set + strspn(set, " ");
+            if (sign[0] == '=' && sign[1] != '=' &&
+                find_word(sign, sign + strcspn(sign, ";"), "T", 1))
+                return true;
+        }
+    }
+    return false;
+}
+
 // The first such loop from `from` on, in a kernel that begins at `kernel`.
 static bool next_walk(const char* kernel, const char* from, const char* end, struct walk* walk) {
     static const char loop[] = "for (int ";
@@ -52,7 +69,7 @@ static bool next_walk(const char* kernel, const char* from, const char* end, str
         while (front > kernel && !strchr(";{}", front[-1])) front--;
         walk->variable = p + strlen(loop);
         walk->length = word_length(walk->variable);
-        if (!step || !find_word(condition, step, "T", 1) || find_word(front, p, "unroll", 6))
+        if (!step || !asks_for_T(kernel, condition, step) || find_word(front, p, "unroll", 6))
             continue;
         walk->body = strchr(step, ')');
         if (!walk->body) return false;

@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
-#define CUDA_KERNEL_LOOP(i, n)                                                                \
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, i##_step = (int64_t)blockDim.x * gridDim.x; \
+#define CUDA_KERNEL_LOOP(i, n)                                       \
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, \
+                 i##_step = (int64_t)blockDim.x * gridDim.x;         \
          i < (n); i += i##_step)
 
 #define MM_CHECK(cond, status) \
