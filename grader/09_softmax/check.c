@@ -320,8 +320,7 @@ static void equal_large_outlier(struct check* c) {
             batch_row(&b, row)[check_pick(c, 1, b.cols - 1)] = check_uniform(c, 120.0, 200.0);
         run(c, &b);
     }
-    // The most that 1024 threads keep: in one row one of the first 512 has the outlier, in the other
-    // one of the last.
+    // The most that 1024 threads keep: the outlier is with one of the first 512, then of the last.
     b = batch_of(c, &contract, 2, MOST);
     batch_begin(&b, "one outlier");
     batch_fill(&b, -9.0, 1.0);
@@ -424,9 +423,9 @@ static void safe(struct check* c) {
     check_run(c);
     // x, then y, begins at the second or fourth of four floats, though rows of fours begin alike.
     for (int i = 0; i < 6; i++) {
-        const int64_t fours_of[] = {fours, 4 * check_pick(c, 300, 1100),
-                                    4 * check_pick(c, 1200, 2000)};
-        b = batch_of(c, &contract, 2, fours_of[i / 2]);
+        const int64_t widths[] = {fours, 4 * check_pick(c, 300, 1100),
+                                  4 * check_pick(c, 1200, 2000)};
+        b = batch_of(c, &contract, 2, widths[i / 2]);
         *(i % 2 ? &b.first : &b.first_out) = 2 * check_pick(c, 0, 1) + 1;
         batch_begin(&b, "accesses");
         batch_fill(&b, -9.0, 1.0);
