@@ -54,26 +54,37 @@ static size_t opening(size_t close) {
     return close;
 }
 
-// Is { the beginning of a structure's members? struct alignas(8) name, struct name final : base.
+// What stands in front of the template arguments that end at the > at `close`; `close` if it is none.
+static size_t before_arguments(size_t close) {
+    int depth = 0;
+    for (size_t i = close;; i = previous(i)) {
+        if (is_one_of(i, "; { }") || previous(i) == i) return close;
+        depth += is(i, ">") - is(i, "<");
+        if (depth == 0) return previous(i);
+    }
+}
+
+// Is { the beginning of a structure's members? struct alignas(8) name, struct name final : base<4>.
 static bool opens_members(size_t open) {
-    size_t before = previous(open);
-    for (int words = 0; words < 2;) {
-        if (is(before, ")")) {
-            before = opening(before);
-            if (before == 0) return false;
-            before = previous(before);
-            if (!is_one_of(before, "alignas __align__")) return false;
-        } else if (is(before, ":")) {
+    size_t before = previous(open), at = open;
+    for (int words = 0; words < 2 && before != at;) {
+        at = before;
+        if (is(at, ")")) {
+            before = opening(at);
+            if (before == 0 || !is_one_of(previous(before), "alignas __align__")) return false;
+            at = previous(before);
+        } else if (is(at, ">")) {
+            before = before_arguments(at);
+            continue;
+        } else if (is_one_of(at, ": , ::")) {
             words = 0;
-        } else if (tokens[before].kind != WORD) {
+        } else if (tokens[at].kind != WORD) {
             return false;
         } else {
-            if (is_one_of(before, "struct union enum class")) return true;
-            words += !is(before, "final");
+            if (is_one_of(at, "struct union enum class")) return true;
+            words += !is_one_of(at, "final public protected private virtual");
         }
-        const size_t further = previous(before);
-        if (further == before) return false;
-        before = further;
+        before = previous(at);
     }
     return false;
 }
