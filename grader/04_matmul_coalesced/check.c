@@ -490,7 +490,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (p == NULL) return CAUSE_NONE;
     if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
-    if (p->K == 0) return explain_nothing(&s);
+    if (p->K == 0) return explain_no_terms(&s);
     enum cause cause = hypothesis_search(&s, packed_mistakes);
     if (!cause && check_int_of(c, "on_a_grid")) cause = hypothesis_search(&s, of_strides);
     if (cause) return cause;

@@ -318,7 +318,7 @@ enum cause explain_cut(const struct suspect* s) {
     return CAUSE_NONE;
 }
 
-enum cause explain_nothing(const struct suspect* s) {
+enum cause explain_no_terms(const struct suspect* s) {
     bool written = false, all = true;
     for (int64_t i = 0; i < s->tensor->count; i++) {
         if (s->tensor->untouched[i]) continue;

@@ -153,7 +153,7 @@ bool make_flat(const struct suspect* s, const struct hypothesis* h, int variant,
 bool make_going_on(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
 
 // K = 0: some sums were never written, or are what stood in the registers.
-enum cause explain_nothing(const struct suspect* s);
+enum cause explain_no_terms(const struct suspect* s);
 
 // Terms that are left out, the same in all sums that are wrong: at the end or at the beginning; or
 // anywhere, and then they may also count several times, if K is small and many sums are wrong.
