@@ -411,7 +411,8 @@ static void safe(struct check* c) {
         batch_fill(&b, -9.0, 1.0);
         check_run(c);
     }
-    // Of a row that is kept in part: what is kept begins where it needs most room. Whole fours, too.
+    // Of a row that is kept in part: what is kept begins where it needs most room. It has whole
+    // fours.
     struct batch b = batch_of(c, &contract, 1, 4 * check_pick(c, 5750, 6000));
     b.first_out = 31;
     b.first = 4 * check_pick(c, 0, 7) + 2;
