@@ -322,6 +322,8 @@
     CAUSE(merge_weights,                                                                           \
           "parts of a row are added as if each weighed the same: part s counts exp(LSE_s - M) "    \
           "times")                                                                                 \
+    CAUSE(merge_base, "parts are weighed in another base than their LSE has: of an LSE in base 2 " \
+                      "a part counts exp2(LSE_s - M) times")                                       \
     CAUSE(                                                                                         \
         empty_part,                                                                                \
         "NaN comes out of a merge: a part without keys has the weight 0 (0 / 0 is NaN), weights "  \

@@ -395,8 +395,8 @@ static enum cause append_begin(struct check* c, const struct tensor* t, const bo
         same = !poison[i] && memcmp(one, &t->got[i], sizeof *one) == 0;
     }
     if (line == 0 || !same) return cause;
-    record_append(c->record, "nothing was %s yet: begin in line %d, `" RESULT_STUB "`\n",
-                  nothing ? "written" : "added", line);
+    record_append(c->record, "%s, and a gap is left: begin in line %d, `" RESULT_STUB "`\n",
+                  nothing ? "nothing of it was written" : "it is one number all over", line);
     c->record->unbegun = true;
     c->record->line = line;
     if (finding->cause && finding->line) return cause;
