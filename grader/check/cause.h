@@ -99,6 +99,8 @@
                     "that of a tile alone, or LSE")                                                \
     CAUSE(max_init,                                                                                \
           "the running maximum must start at -infinity, and no finite number stands for it")       \
+    CAUSE(max_of_others, "the maximum is no number of its row: something else is compared on the " \
+                         "way, sums maybe")                                                        \
     CAUSE(max_unscaled,                                                                            \
           "the maximum is of scores before the scale, and not of what exp takes: that may "        \
           "overflow or be 0; with a scale below 0 it is the smallest")                             \
