@@ -213,7 +213,8 @@ static void append_error(struct result_item* record, const struct comparison* fo
     else
         record_append(record, "largest error %.3g; this result is exact in fp32\n", found->worst);
     if (found->bias_exceeded)
-        record_append(record, "numbers are too %s by %.3g on average, rounding makes it %.3g\n",
+        record_append(record,
+                      "numbers are too %s by %.3g on average; rounding explains at most %.3g\n",
                       found->bias < 0 ? "small" : "large", fabs(found->bias), budget.bias);
 }
 
