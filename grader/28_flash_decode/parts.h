@@ -139,7 +139,7 @@ struct row {
     int64_t h, i, O, LSE;
 };
 
-// Finds the row in which an element is wrong, behind so many others of them; false if there is none.
+// Finds a row in which an element is wrong, behind so many other such rows; false if there is none.
 static bool find_wrong(const struct suspect* s, const struct sequence* of, int behind,
                        struct row* found) {
     const struct problem* p = &of->problem;

@@ -191,10 +191,11 @@ static bool is_never_awaited(const struct finding* f) {
 }
 
 // Does the finding only follow from another finding? Where several threads write one element, the
-// others stay empty, whoever reads them; and so does what nobody has waited for. At its line: a race decides whether a value has been
-// written yet; and an index out of bounds is reported once. A copy that its own thread has not
-// waited for is no consequence: no barrier would help, and the races of others with it are one. Nor
-// is what TMA or wgmma has read and only later somebody has written.
+// others stay empty, whoever reads them; and so does what nobody has waited for. At its line: a
+// race decides whether a value has been written yet; and an index out of bounds is reported once. A
+// copy that its own thread has not waited for is no consequence: no barrier would help, and the
+// races of others with it are one. Nor is what TMA or wgmma has read and only later somebody has
+// written.
 static bool consequence(const struct located_finding* r, const struct located_finding* all,
                         unsigned count) {
     for (unsigned i = 0; i < count; i++) {
