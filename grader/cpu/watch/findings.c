@@ -222,14 +222,15 @@ static bool consequence(const struct located_finding* r, const struct located_fi
     return false;
 }
 
-// Is one of the race's two accesses a store by which threads of the block meet at one element? Then
-// the index is wrong, and who reads there lacks no barrier.
+// Is one of the race's two accesses a store by which threads of the block meet at one element of an
+// array? Then the index is wrong, and who reads there lacks no barrier. A single number has none.
 static bool is_of_index(const struct finding* race, const struct located_finding* all,
                         unsigned count) {
     if (race->kind != FOUND_RACE || race->left || cudev_race_of_writes(race)) return false;
     for (unsigned i = 0; i < count; i++) {
         const struct finding* o = all[i].f;
-        const bool meets = cudev_race_of_writes(o) && o->site == o->other_site;
+        const bool meets =
+            cudev_race_of_writes(o) && o->site == o->other_site && strchr(o->what, '[');
         if (meets && o->block == o->other_block && same_array(race, o) &&
             (race->site == o->site || race->other_site == o->site))
             return true;
