@@ -229,6 +229,7 @@ static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t
     const int first = to_end ? MASKED_TO_END : block_q == 64 ? 0 : UNGUARDED;
     for (int flaw = first; flaw < (to_end ? FLAWS : MASKED_TO_END); flaw++) {
         if (causes[flaw] == CAUSE_merged_twice && are_wrong_ones_zero(s)) continue;
+        if (flaw == MAX_FROM_ZERO && has_sum_beside_zeros(s->problem)) continue;
         const bool other = flaw == MAX_OF_OTHERS || flaw == SUM_OF_OTHERS;
         const int from = flaw == MASKED ? 1 : flaw == MASKED_TO_END ? OF_FIRST_8 : OWN_PAIR;
         const int end = flaw == MASKED ? OF_FIRST_8 : flaw == MASKED_TO_END ? WAYS_TO_ASK : 1;
