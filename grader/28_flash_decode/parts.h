@@ -40,7 +40,9 @@ struct division {
         EMPTY_COUNT,     // and those that have no keys
         BY_SUMS,         // by l alone, without the maximum
         NOT_MOVED,       // what was summed is not moved to a larger maximum
-        LAST_BLOCK,      // the last block's part is all there is
+        SUM_NOT_MOVED,   // the sum of the weights is not, and O is
+        O_NOT_MOVED,
+        LAST_BLOCK,  // the last block's part is all there is
         FIRST_BLOCK,
         ALL_BUT_LAST,
         FIRST_WARP,  // of each block
@@ -53,12 +55,14 @@ struct division {
 // Adds a part to a sum of them, as the mistake does.
 static void merge_part(struct part* sum, const struct part* part, const struct division* w,
                        bool of_warp, int64_t d) {
-    if (w->merge == NOT_MOVED) {
+    if (w->merge >= NOT_MOVED && w->merge <= O_NOT_MOVED) {
         if (part->l == 0) return;
-        const double LSE = part->m + log(part->l);
-        sum->m = fmax(sum->m, LSE);
-        for (int64_t x = 0; x < d; x++) sum->O[x] += exp(LSE - sum->m) * part->O[x] / part->l;
-        sum->l += exp(LSE - sum->m);
+        const double LSE = part->m + log(part->l), m = fmax(sum->m, LSE), moved = exp(sum->m - m);
+        const double O = w->merge == SUM_NOT_MOVED ? moved : 1;
+        sum->m = m;
+        for (int64_t x = 0; x < d; x++)
+            sum->O[x] = O * sum->O[x] + exp(LSE - m) * part->O[x] / part->l;
+        sum->l = (w->merge == O_NOT_MOVED ? moved : 1) * sum->l + exp(LSE - m);
         return;
     }
     if (w->merge == BY_EXP || w->merge == BY_EXP2) {
@@ -205,7 +209,8 @@ static enum cause explain_merge(const struct suspect* s, int64_t b) {
         [BY_EXP] = CAUSE_merge_base,         [BY_EXP2] = CAUSE_merge_base,
         [UNWEIGHTED] = CAUSE_merge_weights,  [ALL_UNWEIGHTED] = CAUSE_merge_weights,
         [EMPTY_COUNT] = CAUSE_merge_weights, [BY_SUMS] = CAUSE_merge_weights,
-        [NOT_MOVED] = CAUSE_merge_weights,   [ALL_BUT_LAST] = CAUSE_merge_lost,
+        [NOT_MOVED] = CAUSE_merge_weights,   [SUM_NOT_MOVED] = CAUSE_merge_weights,
+        [O_NOT_MOVED] = CAUSE_merge_weights, [ALL_BUT_LAST] = CAUSE_merge_lost,
         [LAST_BLOCK] = CAUSE_merge_lost,     [FIRST_BLOCK] = CAUSE_merge_lost,
         [FIRST_32] = CAUSE_merge_lost,       [FIRST_64] = CAUSE_merge_lost,
         [FIRST_WARP] = CAUSE_merge_lost,

@@ -344,6 +344,8 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     // what one thread of many leaves is a part of the sum, too; and where several write to one
     // place, nobody has written to others, which hold NaN
     if (seen == CAUSE_race_of_writes && (is_of_parts(cause) || is_of_nothing(cause))) return seen;
+    // one of two numbers may be near the right one
+    if (seen == CAUSE_race_of_writes && cause == CAUSE_low_precision) return seen;
     // where a call before had its arrays stands NaN, as where nobody has written
     if (is_of_before(c, t, budget, nothing)) return CAUSE_stale_state;
     // a NaN fits too many mistakes
