@@ -281,13 +281,14 @@ static void any_both(struct check* c) {
 // ---- item: memory safety
 
 // in, then out, begins at the second or fourth of four floats; then at the third, where a float2
-// may begin, and no float4.
+// may begin, and no float4. At last the same of a column and of a row, which may just be copied.
 static void misaligned(struct check* c) {
-    for (int i = 0; i < 4; i++) {
-        struct matrices m = {.rows = ROWS, .cols = COLS};
-        int64_t later = i < 2 ? 2 * check_pick(c, 0, 1) + 1 : 2;
-        check_case(c, "rows = %d, cols = %d, %s begins %d floats later", ROWS, COLS,
-                   i % 2 ? "out" : "in", (int)later);
+    static const int64_t sizes[][2] = {{ROWS, COLS}, {ROWS, COLS}, {ROWS, 1}, {1, COLS}};
+    for (int i = 0; i < 8; i++) {
+        struct matrices m = {.rows = sizes[i / 2][0], .cols = sizes[i / 2][1]};
+        int64_t later = i / 2 != 1 ? 2 * check_pick(c, 0, 1) + 1 : 2;
+        check_case(c, "rows = %lld, cols = %lld, %s begins %d floats later", (long long)m.rows,
+                   (long long)m.cols, i % 2 ? "out" : "in", (int)later);
         declare(c, &m);
         check_begin_later(i % 2 ? m.out : m.in, later);
         fill(c, m);

@@ -247,12 +247,19 @@ static enum cause explain_nan(const struct matrices* m) {
     return fresh > 0 ? CAUSE_unknown : CAUSE_NONE;
 }
 
+// Zeros that are not stored are not computed with.
+static bool wrong_were_written(const struct matrices* m) {
+    for (int64_t i = 0; i < m->rows * m->cols; i++)
+        if (is_wrong(m, i) && !check_was_written(m->out, i)) return false;
+    return true;
+}
+
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct matrices* m = check_description(c);
     const struct suspect s = {.tensor = t, .budget = budget, .problem = m};
     enum cause cause = hypothesis_search(&s, whole);
     if (cause) return cause;
-    if (only_special_wrong(m)) return CAUSE_not_moved;
+    if (only_special_wrong(m)) return wrong_were_written(m) ? CAUSE_not_moved : CAUSE_never_written;
     if (is_out_row_length(m) || is_cut(m, m->cols, m->rows)) return CAUSE_swapped_sizes;
     cause = hypothesis_search(&s, of_tiles);
     if (cause) return cause;

@@ -304,12 +304,32 @@ static bool begins_low(const struct batch* b) {
     return of_numbers;
 }
 
+// The sums are right, and the maximum of some row is larger than any number there is, and not just
+// the sum.
+static bool is_max_of_others(const struct batch* b) {
+    const struct tensor *sum = b->out[0], *max = b->out[1];
+    double largest = -INFINITY;
+    bool beyond = false;
+    if (check_values_of(b->x, 0) != b->x->value) return false;  // it may be of the call before
+    for (int64_t e = 0; e < b->x->count; e++)
+        if (isfinite(b->x->value[e])) largest = fmax(largest, b->x->value[e]);
+    for (int64_t row = 0; row < b->rows; row++) {
+        if (!same(sum->want[row], sum->got[row], b->tolerance[0])) return false;
+        if (same(max->want[row], max->got[row], 0)) continue;
+        if (isnan(max->got[row])) return false;
+        beyond |=
+            isfinite(max->got[row]) && max->got[row] > largest && max->got[row] != sum->got[row];
+    }
+    return beyond;
+}
+
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     (void)t, (void)budget;
     const struct batch* b = check_description(c);
     if (batch_keeps_rows(b, 1)) return CAUSE_row_before;
     if (begins_low(b)) return CAUSE_sum_init;
     if (begins_with_nan(b)) return CAUSE_max_init;
+    if (is_max_of_others(b)) return CAUSE_max_of_others;
     return leaked(b) ? CAUSE_nan_leak : is_prefix(b) ? CAUSE_merge_lost : CAUSE_NONE;
 }
 

@@ -242,6 +242,7 @@ static void safe(struct check* c) {
         multiply(c, both[i], size, size, K);
         multiply_misaligned(c, both[i], WHOLE, WHOLE, WHOLE, 2 * check_pick(c, 0, 1) + 1);
         multiply_misaligned(c, both[i], WHOLE, WHOLE, WHOLE, 2);
+        multiply_watched_vectors(c, both[i], WHOLE);
     }
     stride(c, WHOLE, WHOLE, WHOLE, 40);
 }
@@ -316,6 +317,12 @@ static void warps(struct check* c) {
         for (int k = 0; k < 9; k++)
             add_whole(c, g, (struct grid){card, (int)check_pick(c, 1, 1024), 0, 0, 0});
     }
+    // So few registers that any number of them, in place of 0, is a limit.
+    card = cards[0];
+    card.name = "a card that nobody has built";
+    card.registers = FEW_REGISTERS;
+    for (int threads = 32; threads <= 1024; threads *= 2)
+        add_whole(c, g, (struct grid){card, threads, 0, 0, 0});
     ask_and_free(c, "threads that are no whole warps", g, CAUSE_partial_warp);
 }
 
@@ -451,6 +458,22 @@ static bool some_are_missing(const struct suspect* s) {
     return true;
 }
 
+// A thread goes on by whole rows and by columns, and a column that goes beyond the row's end does
+// not move it to the next row. A block has 32 threads << variant.
+static bool make_uncarried(const struct suspect* s, const struct hypothesis* h, int variant,
+                           double* guess) {
+    const struct product* p = s->problem;
+    const int64_t threads = check_int_of(p->check, "blocks") * ((int64_t)32 << variant);
+    (void)h;
+    for (int64_t e = 0; e < p->M * p->N; e++) {
+        int64_t row = e % threads / p->N + e / threads * (threads / p->N);
+        guess[e] = p->C.t->want[row * p->N + e % p->N];
+    }
+    return threads > 0;
+}
+
+static const struct hypothesis of_strides[] = {{CAUSE_sums_moved, make_uncarried, 6, NULL}, {0}};
+
 // Every wrong element is NaN, and the inputs hold NaN.
 static bool nan_has_leaked(const struct suspect* s) {
     bool wanted = false;
@@ -464,10 +487,12 @@ static bool nan_has_leaked(const struct suspect* s) {
 
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct product* p = check_description(c);
-    if (p == NULL || p->K == 0) return CAUSE_NONE;  // nothing was to be multiplied
+    if (p == NULL) return CAUSE_NONE;
     if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
+    if (p->K == 0) return explain_no_terms(&s);
     enum cause cause = hypothesis_search(&s, packed_mistakes);
+    if (!cause && check_int_of(c, "on_a_grid")) cause = hypothesis_search(&s, of_strides);
     if (cause) return cause;
     if (check_int_of(c, "on_a_grid")) {
         if (some_are_missing(&s)) return CAUSE_stride_loop;

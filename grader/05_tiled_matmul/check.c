@@ -205,7 +205,7 @@ static enum cause explain_nan(const struct suspect* s, const struct product* p) 
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct product* p = check_description(c);
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
-    if (p->K == 0) return CAUSE_NONE;        // nothing was to be multiplied
+    if (p->K == 0) return explain_no_terms(&s);
     if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
     enum cause cause = hypothesis_search_variants(&s, of_tiles);
     // NaN throughout may come from anywhere, so it is no sign of a wrong index.

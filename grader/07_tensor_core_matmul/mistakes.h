@@ -172,7 +172,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     // There is one way to round a sum to bf16: what a mistake gives is exact, whatever is allowed.
     const struct suspect s = {.tensor = t, .budget = budget_exact(), .problem = p};
     (void)budget;
-    if (p->K == 0) return CAUSE_NONE;        // nothing was to be multiplied
+    if (p->K == 0) return explain_no_terms(&s);
     if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
     enum cause cause = hypothesis_search_variants(&s, of_tiles);
     if (!cause) cause = hypothesis_search(&s, others);

@@ -320,6 +320,13 @@ static void equal_large_outlier(struct check* c) {
             batch_row(&b, row)[check_pick(c, 1, b.cols - 1)] = check_uniform(c, 120.0, 200.0);
         run(c, &b);
     }
+    // The most that 1024 threads keep: one of the last 512 has the outlier.
+    b = batch_of(c, &contract, 1, MOST);
+    batch_begin(&b, "one outlier");
+    batch_fill(&b, -9.0, 1.0);
+    batch_row(&b, 0)[1024 * check_pick(c, 0, 48) + check_pick(c, 512, 1023)] =
+        check_uniform(c, 120.0, 200.0);
+    run(c, &b);
     long_tail(c);
 }
 
@@ -404,13 +411,22 @@ static void safe(struct check* c) {
         batch_fill(&b, -9.0, 1.0);
         check_run(c);
     }
-    // Of a row that is kept in part: what is kept begins where it needs most room.
-    struct batch b = batch_of(c, &contract, 1, check_pick(c, 23000, 24000));
+    // Of a row that is kept in part: what is kept begins where it needs most room. It has whole
+    // fours.
+    struct batch b = batch_of(c, &contract, 1, 4 * check_pick(c, 5750, 6000));
     b.first_out = 31;
     b.first = 4 * check_pick(c, 0, 7) + 2;
     batch_begin(&b, "accesses");
     batch_fill(&b, -9.0, 1.0);
     check_run(c);
+    // x, then y, begins at the second or fourth of four floats, though a row is whole fours.
+    for (int i = 0; i < 4; i++) {
+        b = batch_of(c, &contract, 1, i < 2 ? fours : 4 * check_pick(c, 300, 500));
+        *(i % 2 ? &b.first : &b.first_out) = 2 * check_pick(c, 0, 1) + 1;
+        batch_begin(&b, "accesses");
+        batch_fill(&b, -9.0, 1.0);
+        check_run(c);
+    }
     batch_row_after_row(c, &contract, COLS + 32);
     // Of a row that no registers hold a part is kept, also by a launcher that keeps no narrower
     // one. A maximum that misses what another thread has sent for cancels: only an access shows it.

@@ -340,6 +340,21 @@ static bool groups_differ(const struct batch* b, int64_t threads, int64_t group,
     return true;
 }
 
+// Rows of a lane for each element, of which one alone is right in each: it alone has the whole sum.
+static bool one_lane_has_sum(const struct batch* b) {
+    enum { FEW = 8, LANES = 32 };
+    for (int64_t row = 0; row < b->rows; row++) {
+        int right = 0;
+        for (int64_t j = 0; j < b->cols; j++) {
+            const double got = got_of(b, row)[j], want = want_of(b, row)[j];
+            if (!isfinite(got) || got <= 0) return false;
+            right += near(got, want, relative_of(b));
+        }
+        if (right != 1) return false;
+    }
+    return b->cols >= FEW && b->cols <= LANES;
+}
+
 // No element is too small: l lacks some terms. Or groups of threads disagree about the row.
 static enum cause from_groups(const struct batch* b) {
     bool none_less = true;
@@ -347,7 +362,7 @@ static enum cause from_groups(const struct batch* b) {
         for (int64_t j = 0; j < b->cols; j++)
             none_less &= got_of(b, row)[j] >= want_of(b, row)[j] - b->tolerance[0] &&
                          isfinite(got_of(b, row)[j]);
-    if (none_less) return CAUSE_merge_lost;
+    if (none_less || one_lane_has_sum(b)) return CAUSE_merge_lost;
     for (int64_t threads = 32; threads <= 1024; threads *= 2)
         for (int shifted = 0; shifted < 2; shifted++)
             if ((b->cols >= 3 * threads && groups_differ(b, threads, 1, shifted)) ||

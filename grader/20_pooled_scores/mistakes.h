@@ -140,12 +140,14 @@ static enum cause explain_second_mask(const struct suspect* s) {
     w.causal = !p->causal;
     if (is_slip(s, &w)) return CAUSE_causal_ignored;
     static const struct pool_flaw to_first = {.mask = TO_FIRST_ROW},
+                                  to_own = {.mask = TO_OWN_NUMBER},
                                   from_zero = {.mask = ROUNDS_FROM_ZERO},
                                   one_more = {.mask = ONE_MORE},
                                   to_last[] = {{.mask = TO_LAST_ROW, .tail_rows = true},
                                                {.mask = TO_LAST_ROW}};
     if (p->causal && is_flaw(s, &to_first)) return CAUSE_tile_skipped;
     if (p->causal && is_flaw(s, &from_zero)) return CAUSE_place_in_tile;
+    if (p->causal && is_flaw(s, &to_own)) return CAUSE_mask_corner;
     for (int n = 0; n < 2 && p->causal; n++)
         if (is_flaw(s, &to_last[n])) return CAUSE_diagonal_unmasked;
     if (is_flaw(s, &one_more)) return CAUSE_mask_off_by_one;

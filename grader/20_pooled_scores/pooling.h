@@ -57,6 +57,7 @@ struct pool_flaw {
         BY_QUERY,
         TO_FIRST_ROW,      // no query of a block sees more than its first one
         TO_LAST_ROW,       // each query of a block sees what its last one does
+        TO_OWN_NUMBER,     // no query of a block sees keys behind the number of its last one
         ROUNDS_FROM_ZERO,  // a key is counted from the beginning of its round of pools
         TILES_FROM_ZERO,   // ... from the beginning of its pool, in the first tile of it
         POOL_FROM_ZERO,    // ... and no key behind the pool's last one counts
@@ -156,6 +157,7 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
     int64_t first = i / rows * rows, block_end = first + rows;
     if (block_end > p->N_q) block_end = p->N_q;
     if (w->flaw.mask == TO_FIRST_ROW && seen > first + 1 + w->offset) seen = first + 1 + w->offset;
+    if (w->flaw.mask == TO_OWN_NUMBER && seen > block_end) seen = block_end;
     const bool to_last = w->flaw.mask == TO_LAST_ROW && w->causal;
     if (to_last) seen = block_end + w->offset;
     const bool from_zero = w->flaw.mask == TILES_FROM_ZERO || w->flaw.mask == POOL_FROM_ZERO;

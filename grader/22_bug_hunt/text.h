@@ -215,15 +215,22 @@ static bool stays_a_loop(const char* section, const char* p) {
 // Is it the variable of loops over all groups, which are unrolled, and of no other loop of the
 // section?
 static bool counts_groups(const char* section, const char* variable) {
-    char loop[128], any[64];
+    static const char* const steps[] = {"%s++)", "++%s)", "%s += 1)"};
+    char begin[64], any[64], step[64];
     if (!isalpha((unsigned char)*variable)) return false;
     snprintf(any, sizeof any, "for (int %s = ", variable);
-    snprintf(loop, sizeof loop, "for (int %s = 0; %s < GROUPS; %s++)", variable, variable,
-             variable);
+    snprintf(begin, sizeof begin, "for (int %s = 0; %s < GROUPS; ", variable, variable);
     const char* p = strstr(section, any);
     if (!p) return false;
-    for (; p; p = strstr(p + 1, any))
-        if (strncmp(p, loop, strlen(loop)) != 0 || stays_a_loop(section, p)) return false;
+    for (; p; p = strstr(p + 1, any)) {
+        bool is_step = false;
+        for (size_t n = 0; n < sizeof steps / sizeof *steps; n++) {
+            snprintf(step, sizeof step, steps[n], variable);
+            is_step |= strncmp(p + strlen(begin), step, strlen(step)) == 0;
+        }
+        if (strncmp(p, begin, strlen(begin)) != 0 || !is_step || stays_a_loop(section, p))
+            return false;
+    }
     return true;
 }
 

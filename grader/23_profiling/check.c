@@ -8,6 +8,7 @@
 #include "check/reach.h"
 #include "cases.h"
 #include "answers.h"
+#include "loops.h"
 #include "mistakes.h"
 #include "wall/arena.h"
 
@@ -359,32 +360,6 @@ static void judge_loops(struct check* c) {
                        (int)strcspn(line, "\n"), line);
 }
 
-static bool is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-// The word, whole, from `from` to `to`; NULL if it is not there.
-static const char* find_word(const char* from, const char* to, const char* word, size_t length) {
-    for (const char* p = from; p + length <= to; p++)
-        if (memcmp(p, word, length) == 0 && !is_word(p[-1]) && !is_word(p[length])) return p;
-    return NULL;
-}
-
-// Is it the variable of a loop that ends at T, in front of which no pragma stands?
-static bool ends_at_T(const char* kernel, const char* end, const char* variable, size_t length) {
-    static const char loop[] = "for (int ";
-    for (const char* p = kernel; (p = strstr(p, loop)) && p < end; p++) {
-        const char* condition = strchr(p, ';');
-        const char* step = condition ? strchr(condition + 1, ';') : NULL;
-        const char* front = p;
-        while (front > kernel && !strchr(";{}", front[-1])) front--;
-        if (find_word(p + strlen(loop), p + strlen(loop) + length, variable, length) && step &&
-            find_word(condition, step, "T", 1) && !find_word(front, p, "unroll", 6))
-            return true;
-    }
-    return false;
-}
-
 // Has an array that filter's kernel declares for each thread an index made of such a variable?
 static void judge_indices(struct check* c) {
     size_t size;
@@ -399,7 +374,7 @@ static void judge_indices(struct check* c) {
             const char *index = use + length, *close = index + strcspn(index, "]");
             for (; *index && index < close; index++)
                 if (is_word(*index) && !is_word(index[-1]) && *use != '*' &&
-                    ends_at_T(kernel, end, index, strcspn(index, " []()+-*/%&,;")))
+                    goes_to_T(kernel, end, index, word_length(index)))
                     check_fail(c, CAUSE_local_array,
                                "%.*s: a loop to T is not unrolled, and a register has no index\n",
                                (int)(close - use) + 1, use);

@@ -57,6 +57,20 @@ static double B_step_in_row(const struct product* p, struct term at) {
            in_tile(&p->B, at.k - k + k % 16 + to / A_PANEL, at.j - at.j % A_PANEL + to % A_PANEL);
 }
 
+// Where k runs fastest, a step of A begins 16 rows behind the one before, not 32 bytes: the first
+// 16 of k again, of rows that are 16 further, and behind the last one of the tile of B.
+static double A_step_of_rows(const struct product* p, struct term at) {
+    enum { ROWS = 2 * A_PANEL };
+    if (p->transpose_A) return right_term(p, at);
+    const int64_t step = at.k % A_PANEL / 16, first = at.k - at.k % A_PANEL, k = at.k % 16;
+    const int64_t row = at.i % ROWS + 16 * step, behind = row - ROWS;
+    const int64_t col = at.j - at.j % at.size;
+    const double a = behind < 0       ? in_tile(&p->A, at.i - at.i % ROWS + row, first + k)
+                     : p->transpose_B ? in_tile(&p->B, first + k, col + behind)
+                                      : in_tile(&p->B, first + behind, col + k);
+    return a * in_tile(&p->B, at.k, at.j);
+}
+
 // All rows of A, or columns of B, of a tile are those of its first 64.
 static double A_first_rows(const struct product* p, struct term at) {
     int64_t row = at.i - at.i % (2 * A_PANEL) + at.i % A_PANEL;
@@ -147,6 +161,11 @@ static bool of_panels(const struct product* p, const struct sum* sum, int varian
     return true;
 }
 
+static bool of_wide_panels(const struct product* p, const struct sum* sum, int variant,
+                           struct extent* e) {
+    return of_panels(p, sum, variant, e) && of_wide_tiles(p, sum, variant, e);
+}
+
 // ---- C
 
 // The pieces of a row of C are stored where those of another row belong; or only the columns behind
@@ -227,6 +246,7 @@ static const struct hypothesis others[] = {
     SUM(tile_twice, 1, A_half_steps, of_panels),
     SUM(descriptor_step, 1, A_step_in_row, of_panels),
     SUM(descriptor_step, 1, B_step_in_row, of_panels),
+    SUM(descriptor_step, 3, A_step_of_rows, of_wide_panels),
     SUM(fragment_order, 1, A_first_rows, all_terms),
     SUM(fragment_order, 3, B_first_columns, of_wide_tiles),
     SUM(stride_ignored, 3, A_row_length, of_strides),

@@ -252,6 +252,8 @@ static void documents(struct check* c) {
     judge_O(with_heads(with_documents(causal(c, 250, 320), 5, two), 2, 1));
     const int64_t first_empty[] = {0, 0, 0, b, 384};
     judge_O(with_documents(all_keys(c, 384, 384), 4, first_empty));
+    const int64_t more_than_keys[] = {0, 0, 3, 3, 3, 3, 7, 7, 7, 7, 7, 12, 12, 12};
+    judge_O(with_documents(all_keys(c, 12, 12), 13, more_than_keys));
     const int64_t many[] = {0, 1, 2, 5, 5, 6, 11, 21, 29, 33, 34, 62, 66, 80, 81, 81, 130, 160};
     judge_O(with_d(with_documents(causal(c, 160, 160), 17, many), 128));
     const int64_t windows[] = {0, e, 384};

@@ -187,6 +187,8 @@ static void documents(struct check* c) {
                                   DOCUMENTS(0, a, a, a + 1, e, 320, 0, b, b + 1, b + 1, 270, 320)),
                    2, 1));
     backward_case(with_documents(all_keys(c, 384, 384), 4, DOCUMENTS(0, 0, 0, b, 384)));
+    backward_case(with_documents(all_keys(c, 12, 12), 13,  // more than there are keys
+                                 DOCUMENTS(0, 0, 3, 3, 3, 3, 7, 7, 7, 7, 7, 12, 12, 12)));
     backward_case(with_d(with_documents(causal(c, 160, 160), 17,
                                         DOCUMENTS(0, 1, 2, 5, 5, 6, 11, 21, 29, 33, 34, 62, 66, 80,
                                                   81, 81, 130, 160)),

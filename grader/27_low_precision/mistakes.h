@@ -305,8 +305,9 @@ enum walk_flaw {
     M_WITHOUT_V,       // m is the maximum of scores alone
     P_TOO_LARGE,       // it is up to 2^10, and 448 stands for what is larger
     ROOM_FOR_ALL,      // where one row of a warp outgrows m, all its rows have a new one, with room
-    P_CUT_OFF,         // m stays 2^3 above the first block's largest weight, whatever comes
+    P_CUT_OFF,         // in plain rounds m stays, whatever comes
     CUT_OFF_IN_SECOND,  // the weights of the first 8 rows alone are asked whether they outgrow m
+    L_AND_O_KEPT,       // what outgrows m gets a new one, and l and O are those of the old one
     P_TO_16_ROOM,       // P_TO_16, and m stays, with room, as long as no weight outgrows it
     M_WITHOUT_V_ROOM,   // the same with M_WITHOUT_V
     M_SCALED_AGAIN,     // the same with an m that is scaled once more whenever a block raises it
@@ -317,19 +318,33 @@ enum walk_flaw {
 };
 
 static const enum cause causes_of_walk[WALK_FLAWS] = {
-    [INNER_SWAPPED] = CAUSE_fragment_order,   [BYTES_SWAPPED] = CAUSE_fragment_order,
-    [HALVES_SWAPPED] = CAUSE_fragment_order,  [BYTES_BACKWARDS] = CAUSE_fragment_order,
-    [KEYS_IN_ORDER] = CAUSE_fragment_order,   [ROWS_MIXED] = CAUSE_fragment_order,
-    [WORDS_SWAPPED] = CAUSE_fragment_order,   [O_KEPT] = CAUSE_no_rescale_O,
-    [O_KEPT_IN_SECOND] = CAUSE_no_rescale_O,  [L_KEPT] = CAUSE_no_rescale,
-    [V_OF_NEXT] = CAUSE_tile_skipped,         [LAST_PV_LOST] = CAUSE_tile_skipped,
-    [P_ONCE] = CAUSE_low_precision,           [P_TO_16] = CAUSE_low_precision,
-    [P_TO_2] = CAUSE_low_precision,           [M_WITHOUT_V] = CAUSE_max_without_v,
-    [P_TOO_LARGE] = CAUSE_saturation,         [L_OF_PV] = CAUSE_scale_of_block,
-    [L_WITHOUT_FACTOR] = CAUSE_weight_factor, [LSE_WITH_FACTOR] = CAUSE_weight_factor,
-    [P_CUT_OFF] = CAUSE_saturation,           [ROOM_FOR_ALL] = CAUSE_low_precision,
-    [CUT_OFF_IN_SECOND] = CAUSE_saturation,   [P_TO_16_ROOM] = CAUSE_low_precision,
-    [M_WITHOUT_V_ROOM] = CAUSE_max_without_v, [M_SCALED_AGAIN] = CAUSE_max_scaled_again,
+    [INNER_SWAPPED] = CAUSE_fragment_order,
+    [BYTES_SWAPPED] = CAUSE_fragment_order,
+    [HALVES_SWAPPED] = CAUSE_fragment_order,
+    [BYTES_BACKWARDS] = CAUSE_fragment_order,
+    [KEYS_IN_ORDER] = CAUSE_fragment_order,
+    [ROWS_MIXED] = CAUSE_fragment_order,
+    [WORDS_SWAPPED] = CAUSE_fragment_order,
+    [O_KEPT] = CAUSE_no_rescale_O,
+    [O_KEPT_IN_SECOND] = CAUSE_no_rescale_O,
+    [L_KEPT] = CAUSE_no_rescale,
+    [V_OF_NEXT] = CAUSE_tile_skipped,
+    [LAST_PV_LOST] = CAUSE_tile_skipped,
+    [P_ONCE] = CAUSE_low_precision,
+    [P_TO_16] = CAUSE_low_precision,
+    [P_TO_2] = CAUSE_low_precision,
+    [M_WITHOUT_V] = CAUSE_max_without_v,
+    [P_TOO_LARGE] = CAUSE_saturation,
+    [L_OF_PV] = CAUSE_scale_of_block,
+    [L_WITHOUT_FACTOR] = CAUSE_weight_factor,
+    [LSE_WITH_FACTOR] = CAUSE_weight_factor,
+    [P_CUT_OFF] = CAUSE_saturation,
+    [ROOM_FOR_ALL] = CAUSE_low_precision,
+    [CUT_OFF_IN_SECOND] = CAUSE_saturation,
+    [L_AND_O_KEPT] = CAUSE_no_rescale,
+    [P_TO_16_ROOM] = CAUSE_low_precision,
+    [M_WITHOUT_V_ROOM] = CAUSE_max_without_v,
+    [M_SCALED_AGAIN] = CAUSE_max_scaled_again,
 };
 
 // Where the A of a product, of 16 rows and 32 keys, has the weight of its row and k from: sets the
@@ -388,6 +403,13 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
     double P[WALK_ROWS][MOST_KEYS], v = 1;
     const int64_t tile_end = i0 / WALK_Q * WALK_Q + WALK_Q - 1;
     const int64_t last = keys_seen(p, tile_end < p->N_q ? tile_end : p->N_q - 1) - 1;
+    // In the first block, and until 64 rows have seen half of one, rows have their maximum, and
+    // behind the last such block room for the plain ones.
+    const int64_t half_seen = keys_seen(p, i0 / 64 * 64) - keys / 2;
+    int64_t plain_to = half_seen > 0 ? half_seen / keys : 0;
+    if (plain_to > last / keys) plain_to = last / keys;
+    const bool has_plain =
+        flaw == P_CUT_OFF || (flaw >= CUT_OFF_IN_SECOND && flaw <= M_SCALED_AGAIN);
     memset(w, 0, sizeof *w);
     for (int r = 0; r < WALK_ROWS; r++) w->m[r] = -INFINITY;
     for (int64_t j = last / keys; last >= 0 && j >= 0; j--) {
@@ -395,22 +417,15 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
         double alphas[WALK_ROWS];
         bool first_rows_grow = false;
         bool outgrown = flaw == ROOM_FOR_ALL && has_outgrown(p, b, h, i0, WALK_ROWS, j, keys, v, w);
-        // In the first block and where a mask is asked all rows have their maximum, and behind the
-        // last such block room for the plain ones.
-        const int64_t whole = keys_seen(p, i0 / 64 * 64) - keys / 2;
-        const int64_t plain_to = whole < 0                    ? 0
-                                 : whole / keys < last / keys ? whole / keys
-                                                              : last / keys;
-        const bool raises = j == last / keys || j >= plain_to;
+        const bool is_plain = has_plain && j < plain_to;
         const bool without_v = flaw == M_WITHOUT_V || flaw == M_WITHOUT_V_ROOM;
-        const bool has_room =
-            flaw == CUT_OFF_IN_SECOND || (flaw >= P_TO_16_ROOM && flaw <= M_SCALED_AGAIN);
         const double again = scale_of_scores(l, b, h, i0, j * keys);
-        if (has_room && !raises) {
+        if (is_plain && flaw != P_CUT_OFF) {
             const int rows = flaw == CUT_OFF_IN_SECOND ? WALK_ROWS / 2 : WALK_ROWS;
             const double left = flaw == P_TO_16_ROOM ? v / 16 : v;  // what P is rounded as
             outgrown = has_outgrown(p, b, h, i0, rows, j, keys, left, w);
         }
+        const bool keeps = is_plain && flaw == L_AND_O_KEPT;
         for (int r = 0; r < WALK_ROWS; r++) {
             double m = w->m[r], sum = 0;
             if (flaw == M_SCALED_AGAIN) m = again * m + log2(v);
@@ -421,9 +436,8 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
                 m = fmax(m, P[r][n] - (without_v ? log2(v) : 0));
             }
             if (flaw == ROOM_FOR_ALL) m = outgrown ? m + 3 : w->m[r];
-            if (has_room && raises) m += j == plain_to && j > 0 ? 3 : 0;
-            if (has_room && !raises) m = outgrown && m > w->m[r] ? m + 3 : w->m[r];
-            if (flaw == P_CUT_OFF) m = w->m[r] > -INFINITY ? w->m[r] : m + 3;
+            if (has_plain && j == plain_to && j > 0) m += 3;
+            if (is_plain) m = outgrown && m > w->m[r] ? m + 3 : w->m[r];
             const double alpha = m > -INFINITY ? exp2_in_fp32(w->m[r] - m) : 1;
             w->m[r] = m;
             for (int n = 0; n < keys; n++) {
@@ -431,12 +445,12 @@ static void walk_rows(const struct low* l, enum walk_flaw flaw, int keys, int64_
                 sum += P[r][n];
                 P[r][n] = rounded_weight(flaw, &numbers, P[r][n]);
             }
-            if (flaw != L_KEPT) w->l[r] *= alpha;
+            if (flaw != L_KEPT && !keeps) w->l[r] *= alpha;
             w->l[r] += flaw == L_OF_PV ? sum : sum / v;
             alphas[r] = alpha;
             first_rows_grow |= r < WALK_ROWS / 2 && alpha != 1;
         }
-        const bool kept = flaw == O_KEPT || (flaw == O_KEPT_IN_SECOND && !first_rows_grow);
+        const bool kept = keeps || flaw == O_KEPT || (flaw == O_KEPT_IN_SECOND && !first_rows_grow);
         for (int r = 0; r < WALK_ROWS && !kept; r++)
             for (int64_t x = 0; x < p->d; x++) w->O[r][x] *= alphas[r];
         const int64_t of_V = flaw == V_OF_NEXT && j > 0 ? j - 1 : j;
@@ -490,11 +504,11 @@ static bool is_LSE_right(const struct problem* p) {
     return true;
 }
 
-static enum cause explain_walk(const struct suspect* s) {
+static enum cause explain_walk(const struct suspect* s, enum walk_flaw first, enum walk_flaw end) {
     const struct low* l = s->problem;
     const bool is_l_right = is_LSE_right(&l->p);
     for (size_t n = 0; n < sizeof keys_of_block / sizeof *keys_of_block; n++)
-        for (int flaw = 0; flaw < WALK_FLAWS; flaw++) {
+        for (int flaw = (int)first; flaw < (int)end; flaw++) {
             const struct walk_of of = {l, (enum walk_flaw)flaw, keys_of_block[n]};
             if (flaw == L_KEPT && is_l_right) continue;
             // of one block nothing is left, and zeros are near to whatever is small
@@ -564,11 +578,14 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (!cause && are_zeros_counted(&s)) return CAUSE_mask_value;
     if (l->call == CALL_ATTENTION && is_factor_in_LSE(&l->p)) return CAUSE_weight_factor;
     // A walk that makes these very numbers says more than scales that come near; but many scales
-    // may do what a walk does.
+    // may do what a walk does; but for weights that outgrow m.
     const bool is_walk = l->call == CALL_ATTENTION && l->p.N_k > 0;
-    if (is_walk && !l->per_block) cause = explain_walk(&s);
+    if (is_walk && !l->per_block) cause = explain_walk(&s, 0, WALK_FLAWS);
+    if (is_walk && l->per_block)  // what is cut off has been summed
+        cause = is_LSE_right(&l->p) ? explain_walk(&s, P_CUT_OFF, L_AND_O_KEPT)
+                                    : explain_walk(&s, L_AND_O_KEPT, L_OF_PV);
     if (!cause && l->call == CALL_ATTENTION) cause = explain_scales(&s);
-    if (!cause && is_walk && l->per_block) cause = explain_walk(&s);
+    if (!cause && is_walk && l->per_block) cause = explain_walk(&s, 0, WALK_FLAWS);
     if (!cause && are_weights_rounded_alike(&s)) return CAUSE_low_precision;
     if (!cause) cause = fragment_explain(c, t, budget);
     return !cause && are_rows_scaled(&s) ? CAUSE_other_sum : cause;

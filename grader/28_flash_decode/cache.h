@@ -207,6 +207,7 @@ struct view {
     int64_t page_size;  // key j is in slot j % page_size of page[j / page_size]
     int64_t slots;      // of a page in memory
     bool masked;        // key j is in slot j & (page_size - 1)
+    int64_t tile;       // not 0: of so many keys the first one's page is taken for the page of all
     // where a head's slots are: side by side in the page, as they should; the heads of a slot side
     // by side; all pages of a head; pages as if there were one head
     // (in part: of the 16 keys of a page those that lanes copy at a time)
@@ -254,8 +255,9 @@ static double* rows_of_view(const struct decode* p, const struct view* v, const 
     double* rows = check_allocate(p->check, v->keys * p->H_k * p->d, sizeof *rows);
     for (int64_t j = 0; j < v->keys; j++)
         for (int64_t g = 0; g < p->H_k; g++) {
-            const int64_t n = j / v->page_size;
-            const int64_t slot = v->masked ? j & (v->page_size - 1) : j % v->page_size;
+            const int64_t ahead = v->tile ? j % v->tile : 0, n = (j - ahead) / v->page_size;
+            const int64_t slot =
+                v->masked ? j & (v->page_size - 1) : (j - ahead) % v->page_size + ahead;
             const int64_t page = n < MOST_PAGES ? v->page[n] : -1;
             const int64_t at = place_in_view(p, v, page, slot, g);
             double* row = &rows[(j * p->H_k + g) * p->d];

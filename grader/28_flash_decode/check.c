@@ -425,10 +425,21 @@ static void judge_share(struct decode p, const char* id) {
                   2);
 }
 
+// The launcher is told of room for 2^24 keys. If fewer blocks run than half as many as there are
+// multiprocessors, some reads more than twice a multiprocessor's share, once the room is full.
+static void count_blocks(struct decode p, const char* id) {
+    p.told_pages = 1 << 20;
+    deal_pages(&p);
+    decode_case_on(p, id, JUDGE_O);
+    check_at_most(p.check, CAUSE_too_few_blocks, "multiprocessors for each block",
+                  card_named(id)->multiprocessors / (double)check_blocks(p.check), 2);
+}
+
 static void enough_blocks(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     // What is wrong shows in a short sequence, and is explained there.
     decode_case_on(decode_of(c, 1, 304), "l4", JUDGE_O);
+    count_blocks(decode_of(c, 1, 48), CARD_NEWER);
     struct decode p = with_pages_of(decode_of(c, 1, 14848 - 16 * check_pick(c, 0, 16)), 64);
     // More than twice as many pages as hold keys: these are split, not the room.
     p.max_pages = MOST_PAGES;
@@ -450,8 +461,12 @@ static void read_once(struct check* c) {
         for (int64_t b = 0; b < p.B; b++) K_and_V += 4.0 * (double)(p.length[b] * p.H_k * p.d);
         const struct arena_traffic* t = check_traffic(c);
         const double parts = (double)t->global_store_bytes;  // and O, LSE
+        // Each block may read its rows of Q, in as many blocks as there are tiles of 16 keys.
+        const double tiles = K_and_V / (4.0 * UNIT * (double)p.d);
+        const double of_Q = fmin((double)check_blocks(c), tiles) * 2.0 *
+                            (double)(p.N_q * p.group < UNIT ? p.N_q * p.group : UNIT) * (double)p.d;
         check_at_most(c, CAUSE_too_much_read, "times that blocks read K and V",
-                      ((double)t->block_read_bytes - parts) / K_and_V, 1.5);
+                      ((double)t->block_read_bytes - parts - of_Q) / K_and_V, 1.5);
         check_at_most(c, CAUSE_too_much_read, "times that threads read K and V",
                       (32.0 * (double)t->global_load_sectors - 4 * parts) / K_and_V, 1.5);
         check_loaded_once(c, "K_pages");

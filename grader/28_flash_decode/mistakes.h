@@ -71,6 +71,12 @@ static bool masked_slots(const struct decode* p, int64_t b, int variant, struct 
     return (p->page_size & (p->page_size - 1)) != 0;
 }
 
+static bool one_page_per_tile(const struct decode* p, int64_t b, int variant, struct view* v) {
+    (void)b;
+    v->tile = 32 << variant;
+    return p->page_size % v->tile != 0;
+}
+
 // The last page, or tile, that is not full is left out; or it is filled up with keys of zeros.
 static bool tail_dropped(const struct decode* p, int64_t b, int variant, struct view* v) {
     const int64_t size[] = {16, 32, 64, 128, 256, p->page_size};
@@ -121,38 +127,52 @@ struct looks {
     twist* twist;
 };
 
-// NaN among the keys of a view makes all rows NaN, and their LSE, too.
-static bool finds_NaN(const struct decode* p, const struct view* v) {
-    double* K = rows_of_view(p, v, p->K);
+// NaN among the keys of a head of a view makes all its rows NaN, and their LSE, too.
+static bool finds_NaN(const struct decode* p, const struct view* v, const double* K, int64_t g) {
     bool found = false;
-    for (int64_t e = 0; e < v->keys * p->H_k * p->d && !found; e++) found = isnan(K[e]);
-    free(K);
+    for (int64_t j = 0; j < v->keys && !found; j++)
+        for (int64_t x = 0; x < p->d; x++) found |= isnan(K[(j * p->H_k + g) * p->d + x]);
     return found;
 }
 
-static bool is_LSE_NaN(const struct decode* p, int64_t b) {
-    const int64_t of_a_sequence = p->LSE->count / p->B;
-    for (int64_t e = 0; e < of_a_sequence; e++)
-        if (!isnan(p->LSE->got[b * of_a_sequence + e])) return false;
+static bool is_LSE_NaN(const struct decode* p, int64_t b, int64_t g) {
+    const int64_t rows = p->group * p->N_q;
+    for (int64_t r = 0; r < rows; r++)
+        if (!isnan(p->LSE->got[(b * p->H_k + g) * rows + r])) return false;
     return true;
+}
+
+// Puts NaN into what the guess has of sequence b and the query heads of key head g.
+static void guess_NaN(const struct decode* p, bool is_LSE, int64_t b, int64_t g, double* guess) {
+    const int64_t heads = heads_of(p), of_a_sequence = p->N_q * heads * (is_LSE ? 1 : p->d);
+    double* of = guess + b * of_a_sequence;
+    for (int64_t e = 0; e < of_a_sequence; e++)
+        if ((is_LSE ? e / p->N_q : e / p->d % heads) / p->group == g) of[e] = NAN;
 }
 
 static bool by_view(const struct suspect* s, const struct hypothesis* h, int variant,
                     double* guess) {
     const struct decode* p = s->problem;
     const bool is_LSE = s->tensor == p->LSE;
-    const int64_t of_a_sequence = s->tensor->count / p->B;
     double* other = check_allocate(p->check, is_LSE ? p->O->count : p->LSE->count, sizeof *other);
     bool exists = true;
     for (int64_t b = 0; b < p->B && exists; b++) {
         struct view v = right_view(p, b);
         exists = ((const struct looks*)h->like)->twist(p, b, variant, &v) &&
                  (v.keys > 0 || p->length[b] == 0);
-        bool is_NaN = exists && finds_NaN(p, &v);
-        exists = exists && is_NaN == is_LSE_NaN(p, b) && !(is_NaN && p->NaN_stays);
-        if (exists && !is_NaN)
+        if (!exists) break;
+        double* K = rows_of_view(p, &v, p->K);
+        bool all_NaN = true;
+        for (int64_t g = 0; g < p->H_k && exists; g++) {
+            const bool is_NaN = finds_NaN(p, &v, K, g);
+            exists = is_NaN == is_LSE_NaN(p, b, g) && !(is_NaN && p->NaN_stays);
+            all_NaN &= is_NaN;
+        }
+        if (exists && !all_NaN)
             attend(p, b, &v, false, is_LSE ? other : guess, is_LSE ? guess : other);
-        for (int64_t e = 0; is_NaN && e < of_a_sequence; e++) guess[b * of_a_sequence + e] = NAN;
+        for (int64_t g = 0; g < p->H_k && exists; g++)
+            if (finds_NaN(p, &v, K, g)) guess_NaN(p, is_LSE, b, g, guess);
+        free(K);
     }
     free(other);
     return exists;
@@ -173,6 +193,7 @@ static const struct hypothesis of_places[] = {
     LOOKS(CAUSE_page_table, no_table, 2),
     LOOKS(CAUSE_page_table, other_page_size, 10),
     LOOKS(CAUSE_page_table, masked_slots, 1),
+    LOOKS(CAUSE_page_table, one_page_per_tile, 3),
     LOOKS(CAUSE_page_layout, other_layout, PLACES - 1),
     LOOKS(CAUSE_mask_off_by_one, diagonal_off, 2),
     LOOKS(CAUSE_mask_corner, without_own, 1),

@@ -33,12 +33,16 @@ struct division {
     bool ranges;
     enum {
         MERGE_RIGHT,
+        BY_EXP,          // exp of LSE in base 2
+        BY_EXP2,         // exp2 of LSE in base e
         UNWEIGHTED,      // parts of blocks count alike
         ALL_UNWEIGHTED,  // those of warps, too
         EMPTY_COUNT,     // and those that have no keys
         BY_SUMS,         // by l alone, without the maximum
         NOT_MOVED,       // what was summed is not moved to a larger maximum
-        LAST_BLOCK,      // the last block's part is all there is
+        SUM_NOT_MOVED,   // the sum of the weights is not, and O is
+        O_NOT_MOVED,
+        LAST_BLOCK,  // the last block's part is all there is
         FIRST_BLOCK,
         ALL_BUT_LAST,
         FIRST_WARP,  // of each block
@@ -51,12 +55,24 @@ struct division {
 // Adds a part to a sum of them, as the mistake does.
 static void merge_part(struct part* sum, const struct part* part, const struct division* w,
                        bool of_warp, int64_t d) {
-    if (w->merge == NOT_MOVED) {
+    if (w->merge >= NOT_MOVED && w->merge <= O_NOT_MOVED) {
         if (part->l == 0) return;
-        const double LSE = part->m + log(part->l);
-        sum->m = fmax(sum->m, LSE);
-        for (int64_t x = 0; x < d; x++) sum->O[x] += exp(LSE - sum->m) * part->O[x] / part->l;
-        sum->l += exp(LSE - sum->m);
+        const double LSE = part->m + log(part->l), m = fmax(sum->m, LSE), moved = exp(sum->m - m);
+        const double O = w->merge == SUM_NOT_MOVED ? moved : 1;
+        sum->m = m;
+        for (int64_t x = 0; x < d; x++)
+            sum->O[x] = O * sum->O[x] + exp(LSE - m) * part->O[x] / part->l;
+        sum->l = (w->merge == O_NOT_MOVED ? moved : 1) * sum->l + exp(LSE - m);
+        return;
+    }
+    if (w->merge == BY_EXP || w->merge == BY_EXP2) {
+        const double to_base = w->merge == BY_EXP ? M_LOG2E : M_LN2;
+        if (part->l == 0) return;
+        const double LSE = part->m + log(part->l), m = fmax(sum->m, LSE);
+        const double old = exp(to_base * (sum->m - m)), new = exp(to_base * (LSE - m));
+        for (int64_t x = 0; x < d; x++) sum->O[x] = old * sum->O[x] + new * part->O[x] / part->l;
+        sum->l = old * sum->l + new;
+        sum->m = m;
         return;
     }
     bool alike = w->merge >= ALL_UNWEIGHTED && w->merge <= EMPTY_COUNT;
@@ -127,18 +143,24 @@ struct row {
     int64_t h, i, O, LSE;
 };
 
-// The first row in which an element is wrong, or the first of all.
-static struct row first_wrong(const struct suspect* s, const struct sequence* of) {
+// Finds a row in which an element is wrong, behind so many other such rows; false if there is none.
+static bool find_wrong(const struct suspect* s, const struct sequence* of, int behind,
+                       struct row* found) {
     const struct problem* p = &of->problem;
     const bool is_LSE = s->tensor == ((const struct decode*)s->problem)->LSE;
     const struct tensor* t = is_LSE ? &of->LSE : &of->O;
     FOR_EACH_QUERY(p, b, h, i) {
         struct row row = {h, i, place_in(p, ARRAY_O, b, h, i), place_in(p, ARRAY_LSE, b, h, i)};
         const int64_t first = is_LSE ? row.LSE : row.O;
+        bool wrong = false;
         for (int64_t e = first; e < first + (is_LSE ? 1 : p->d); e++)
-            if (!(fabs(t->got[e] - t->want[e]) <= s->budget.max)) return row;
+            wrong |= !(fabs(t->got[e] - t->want[e]) <= s->budget.max);
+        if (wrong && behind-- == 0) {
+            *found = row;
+            return true;
+        }
     }
-    return (struct row){0};
+    return false;
 }
 
 // Would this division, with its mistake, have left these numbers in the row of O, or its LSE? One
@@ -167,11 +189,28 @@ static bool is_row(const struct suspect* s, const struct sequence* of, struct ro
     return differs;
 }
 
+// Is it so in the next wrong rows as well? One alone may be like many divisions.
+static bool are_next_rows(const struct suspect* s, const struct sequence* of,
+                          const struct division* w, struct part scratch[3]) {
+    enum { ROWS = 4 };
+    struct row row;
+    bool all = true;
+    for (int n = 1; n < ROWS && all && find_wrong(s, of, n, &row); n++) {
+        struct part* unit = units_of(of, row.h, row.i);
+        all = is_row(s, of, row, unit, w, scratch);
+        free(unit[0].O);
+        free(unit);
+    }
+    return all;
+}
+
 static enum cause explain_merge(const struct suspect* s, int64_t b) {
     static const enum cause causes[MERGES] = {
+        [BY_EXP] = CAUSE_merge_base,         [BY_EXP2] = CAUSE_merge_base,
         [UNWEIGHTED] = CAUSE_merge_weights,  [ALL_UNWEIGHTED] = CAUSE_merge_weights,
         [EMPTY_COUNT] = CAUSE_merge_weights, [BY_SUMS] = CAUSE_merge_weights,
-        [NOT_MOVED] = CAUSE_merge_weights,   [ALL_BUT_LAST] = CAUSE_merge_lost,
+        [NOT_MOVED] = CAUSE_merge_weights,   [SUM_NOT_MOVED] = CAUSE_merge_weights,
+        [O_NOT_MOVED] = CAUSE_merge_weights, [ALL_BUT_LAST] = CAUSE_merge_lost,
         [LAST_BLOCK] = CAUSE_merge_lost,     [FIRST_BLOCK] = CAUSE_merge_lost,
         [FIRST_32] = CAUSE_merge_lost,       [FIRST_64] = CAUSE_merge_lost,
         [FIRST_WARP] = CAUSE_merge_lost,
@@ -180,19 +219,22 @@ static enum cause explain_merge(const struct suspect* s, int64_t b) {
     struct view v = right_view(p, b);
     struct sequence of;
     sequence_make(&of, p, b, &v);
-    const struct row row = first_wrong(s, &of);
+    struct row row = {0};
+    find_wrong(s, &of, 0, &row);
     struct part* unit = units_of(&of, row.h, row.i);
     double* room = check_allocate(p->check, 3 * p->d, sizeof *room);
     struct part scratch[] = {{.O = room}, {.O = room + p->d}, {.O = room + 2 * p->d}};
     enum cause cause = CAUSE_NONE;
     const int64_t most = CEIL_DIV(of.problem.N_k, UNIT);
-    for (int merge = p->length[b] < LONG ? UNWEIGHTED : FIRST_32; merge < MERGES; merge++)
+    for (int merge = p->length[b] < LONG ? BY_EXP : FIRST_32; merge < MERGES; merge++)
         for (int64_t units = 1; units <= 4; units *= 2)
             for (int64_t warps = 1; warps <= 8; warps *= 2)
                 for (int64_t splits = 1; splits <= most && !cause; splits++)
                     for (int ranges = 0; ranges < 2 && !cause; ranges++) {
                         struct division w = {units, warps, splits, ranges, merge};
-                        if (is_row(s, &of, row, unit, &w, scratch)) cause = causes[merge];
+                        if (is_row(s, &of, row, unit, &w, scratch) &&
+                            are_next_rows(s, &of, &w, scratch))
+                            cause = causes[merge];
                     }
     free(room);
     free(unit[0].O);

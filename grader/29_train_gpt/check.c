@@ -439,17 +439,31 @@ static void bad_arguments(struct check* c) {
         {0},
     };
     static const struct idle_call of_adamw[] = {
-        {COURSE_BAD_ARGUMENT, {{"n", -1}}},         {COURSE_BAD_ARGUMENT, {{"n_decayed", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"n_decayed", 65}}}, {COURSE_BAD_ARGUMENT, {{"step", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"step", -1}}},      {COURSE_BAD_ARGUMENT, {{"w", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"m", 0}}},          {COURSE_BAD_ARGUMENT, {{"v", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"w_bf16", 0}}},     {COURSE_BAD_ARGUMENT, {{"g", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"beta1", -0.5}}},   {COURSE_BAD_ARGUMENT, {{"beta1", 1}}},
-        {COURSE_BAD_ARGUMENT, {{"beta1", NAN}}},    {COURSE_BAD_ARGUMENT, {{"beta2", -0.5}}},
-        {COURSE_BAD_ARGUMENT, {{"beta2", 1}}},      {COURSE_BAD_ARGUMENT, {{"beta2", NAN}}},
-        {COURSE_BAD_ARGUMENT, {{"eps", -1e-4}}},    {COURSE_BAD_ARGUMENT, {{"eps", NAN}}},
-        {COURSE_BAD_ARGUMENT, {{"lr", NAN}}},       {COURSE_BAD_ARGUMENT, {{"decay", NAN}}},
-        {COURSE_BAD_ARGUMENT, {{"eps", 0}}},        {0},
+        {COURSE_BAD_ARGUMENT, {{"n", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"n_decayed", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"n_decayed", 65}}},
+        {COURSE_BAD_ARGUMENT, {{"step", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"step", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"w", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"m", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"v", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"w_bf16", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"g", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"beta1", -0.5}}},
+        {COURSE_BAD_ARGUMENT, {{"beta1", 1}}},
+        {COURSE_BAD_ARGUMENT, {{"beta1", NAN}}},
+        {COURSE_BAD_ARGUMENT, {{"beta2", -0.5}}},
+        {COURSE_BAD_ARGUMENT, {{"beta2", 1}}},
+        {COURSE_BAD_ARGUMENT, {{"beta2", NAN}}},
+        {COURSE_BAD_ARGUMENT, {{"eps", -1e-4}}},
+        {COURSE_BAD_ARGUMENT, {{"eps", NAN}}},
+        {COURSE_BAD_ARGUMENT, {{"lr", NAN}}},
+        {COURSE_BAD_ARGUMENT, {{"decay", NAN}}},
+        {COURSE_BAD_ARGUMENT, {{"eps", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"n", 0}, {"step", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"n", 0}, {"eps", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"n", 0}, {"n_decayed", 1}}},
+        {0},
     };
     // Of a block that is legal whatever the layers can: heads of any width.
     static const struct idle_call wide[] = {
@@ -475,12 +489,22 @@ static void bad_arguments(struct check* c) {
     check_run(c);
 }
 
+// Attention's layer cannot do heads so wide.
+static void attention_refuses(struct check* c, struct block* b) {
+    enum { WIDE = 4104 };
+    check_case(c, "C = %d, H = 1: layer_attention_backward() returns COURSE_UNSUPPORTED", WIDE);
+    declare_block(c, b);
+    check_vary(c, "C", 0, WIDE);
+    check_status_alone(c, COURSE_UNSUPPORTED);
+}
+
 // Each launch of each layer fails once; the layers after it are not called.
 static void layers_fail(struct check* c) {
     check_ordinary(c);
     run_adamw(adamw_of(c, 1024, 2000), "good arguments");
     struct block b = block_of(c, 1, 8, 16, 1);
     check_launches_stop(c, declare_block, &b);
+    attention_refuses(c, &b);
 }
 
 // ---- looking inside

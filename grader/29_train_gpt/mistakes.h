@@ -57,6 +57,7 @@ enum adamw_slip {
     CORRECTED_V_FROM_0,  // v alone
     CORRECTED_BY_BETA1,  // both
     CORRECTED_BY_BETA2,
+    CORRECTED_BY_OTHER,  // m by beta2, v by beta1
     CORRECTED_BY_FIRST,  // by the first call's step
     CORRECTED_OUTSIDE,   // v behind the root
     CORRECTED_BY_INT,    // by the step's lower 32 bits
@@ -130,9 +131,10 @@ static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64
     if (slip == G_CLIPPED) g = fmin(fmax(g, -1), 1);
     *m = beta1 * *m + (slip == M_IS_SUM ? 1 : 1 - beta1) * g;
     *v = beta2 * *v + (slip == V_IS_SUM ? 1 : 1 - beta2) * (slip == G_NOT_SQUARED ? g : g * g);
-    double correct1 = correction(slip == CORRECTED_BY_BETA2 ? a->beta2 : a->beta1,
+    const bool others = slip == CORRECTED_BY_OTHER;
+    double correct1 = correction(slip == CORRECTED_BY_BETA2 || others ? a->beta2 : a->beta1,
                                  step - (slip == CORRECTED_M_FROM_0), slip);
-    double correct2 = correction(slip == CORRECTED_BY_BETA1 ? a->beta1 : a->beta2,
+    double correct2 = correction(slip == CORRECTED_BY_BETA1 || others ? a->beta1 : a->beta2,
                                  step - (slip == CORRECTED_V_FROM_0), slip);
     if (slip == M_NOT_CORRECTED) correct1 = 1;
     if (slip == V_NOT_CORRECTED) correct2 = 1;
@@ -307,6 +309,7 @@ static const struct hypothesis mistakes[] = {
     SLIP(bias_correction, .adamw = CORRECTED_V_FROM_0),
     SLIP(bias_correction, .adamw = CORRECTED_BY_BETA1),
     SLIP(bias_correction, .adamw = CORRECTED_BY_BETA2),
+    SLIP(bias_correction, .adamw = CORRECTED_BY_OTHER),
     SLIP(bias_correction, .adamw = CORRECTED_OUTSIDE),
     SLIP(bias_correction, .adamw = CORRECTED_BY_INT),
     SLIP(bias_correction, .adamw = CORRECTED_M_BY_INT),

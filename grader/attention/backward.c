@@ -33,17 +33,19 @@ struct backward backward_right(const struct problem* p) {
 // seen whole.
 struct loop {
     int64_t start, full_start;
+    int64_t part_end;  // behind part 3's last tile, if it begins at the first query that sees a key
 };
 
 static struct loop loop_of(const struct problem* p, const struct backward* w, int64_t j) {
     int64_t T = w->tile, key = j / w->keys_tile * w->keys_tile;
     int64_t first = key - w->shift, last = first + w->keys_tile - 1;  // see the first key; the last
     const int64_t last_key = (key + w->keys_tile < p->N_k ? last : p->N_k - 1 - w->shift);
-    struct loop l = {p->causal && first > 0 ? first / T * T : 0, 0};
+    struct loop l = {p->causal && first > 0 ? first / T * T : 0, 0, 0};
     const int64_t late = w->flaw.late_start == BY_LAST_KEY ? last_key : key;
     if (p->causal && w->flaw.late_start) l.start = (late > 0 ? late : 0) / T * T;
     if (p->causal && last > 0) l.full_start = CEIL_DIV(last, T) * T;
     if (key + w->keys_tile > p->N_k) l.full_start = CEIL_DIV(p->N_q, T) * T;
+    l.part_end = l.full_start + (p->causal && first > 0 ? first % T : 0);
     return l;
 }
 
@@ -87,6 +89,7 @@ static int times_in_loop(const struct problem* p, const struct backward* w, int6
         int64_t tail = p->N_q / w->tile * w->tile;
         return !at_start && !at_full_start && i < (tail > l.full_start ? tail : l.full_start);
     }
+    if (f->start_unaligned && i >= l.full_start && i < l.part_end) return 2;
     if (at_start && f->at_start != ONCE) return of_count[f->at_start];
     if (at_full_start && f->at_full_start != ONCE) return of_count[f->at_full_start];
     if (i < (p->N_q - 1) / w->tile * w->tile) return 1;
@@ -307,6 +310,7 @@ static void compute_weights(struct head* t, int64_t i, int64_t begin, int64_t en
         if (!w->flaw.dS_unweighted) *dS = op(t, p * *dS);
         if (t->p->index.softcap > 0) *dS = op(t, *dS * index_slope(t->p, t->S[j], p));
         if (w->flaw.delta == UNWEIGHTED) *dS = op(t, *dS - t->delta[i]);
+        if (w->flaw.dS_is_P) *dS = p;
         *dS = factor(t, *dS), *P = factor(t, p);
     }
 }

@@ -34,6 +34,7 @@ struct backward_flaw {
     } exponent;
     enum { SUBTRACTED, NO_DELTA, TIMES_SCALE, ADDED, OVER_SCALE, UNWEIGHTED } delta;
     bool dS_unweighted;                                                   // dS = dP - delta
+    bool dS_is_P;                                                         // P in its place
     enum { DELTA_IN_FLOAT, DELTA_ROUNDED, PRODUCTS_ROUNDED } delta_kept;  // to the type of O
     bool
         dS_where_hidden;  // and with one of the last two it is not 0 in tiles that are seen in part
@@ -79,6 +80,9 @@ struct backward_flaw {
     // if N_q = N_k.
     enum { ON_TIME, BY_LAST_KEY, PART_3_OF_SQUARE, LOOP_OF_SQUARE } late_start;
     bool part_lacks_first;  // the first tile of each part of the main loop does not count
+    // Part 3 begins at the first query that sees a key, not at a tile's: its last tile reaches into
+    // the next part.
+    bool start_unaligned;
     // the last tile of queries; TAIL_TWICE: where it is not full, and no mask was asked once
     enum {
         LAST_ONCE,

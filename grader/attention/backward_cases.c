@@ -386,9 +386,9 @@ void backward_case_repeatable(struct problem p) {
     const double elements = (double)(watched.H * p.N_q * p.d);
     check_at_most(p.check, CAUSE_not_repeatable, "atomic operations for each element of dQ",
                   (double)(t->atomics - t->shared_atomics) / elements, 0.1);
-    // In shared memory a maximum or a counter of each row is no sum.
+    // In shared memory a maximum or a counter of each row is no sum. And 0 + a + b is 0 + b + a.
     check_at_most(p.check, CAUSE_not_repeatable, "atomics in shared memory for each element of dQ",
-                  (double)t->shared_atomics / elements, 1);
+                  (double)t->shared_atomics / elements, 2);
     check_watch(p.check, WATCH_NONE);
     problem_begin(&p, SHARED, "");
     backward_fill(&p);

@@ -34,6 +34,8 @@ enum mask_mistake {
     MASK_COLUMN_ENDS,
     MASK_LIST_ENDS,  // a row has so many active blocks at most; so a column
     MASK_COLUMN_LIST_ENDS,
+    MASK_ROW_WRAPS,  // a list of a row names blocks by their place among so many; so of a column
+    MASK_COLUMN_WRAPS,
     MASK_ROW_LISTS,  // lists of rows are read from where none begins; so lists of columns
     MASK_COLUMN_LISTS,
 };
@@ -76,6 +78,8 @@ static const struct {
     {MASK_COLUMN_ENDS, CAUSE_block_lost, 4, 128},
     {MASK_LIST_ENDS, CAUSE_block_lost, 4, 128},
     {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 4, 128},
+    {MASK_ROW_WRAPS, CAUSE_place_in_tile, 32, 32},
+    {MASK_COLUMN_WRAPS, CAUSE_place_in_tile, 32, 32},
     {MASK_LAST_KEYS_SHORT, CAUSE_inner_tail, 16, 64},
     {MASK_LAST_ROWS_SHORT, CAUSE_inner_tail, 16, 64},
     {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 16, 64},
@@ -197,6 +201,15 @@ bool is_unknown(struct block_mask m, int64_t b, int64_t h, int64_t i, bool is_ke
     return false;
 }
 
+// Is one of the blocks active that is so many along a row, or a column, or twice as many, ...?
+static bool is_any_active(struct block_mask m, int64_t b, int64_t h, int64_t I, int64_t J,
+                          bool along_row, int64_t step) {
+    if ((along_row ? J : I) >= step) return false;
+    for (; I < m.T_q && J < m.T_k; *(along_row ? &J : &I) += step)
+        if (is_active(m, b, h, I * MASK_BLOCK, J * MASK_BLOCK)) return true;
+    return false;
+}
+
 // True if the mistake takes block (I, J) for active.
 static bool mistaken_block(const struct problem* p, struct block_mask m, enum mask_mistake what,
                            int64_t size, int64_t b, int64_t h, int64_t I, int64_t J) {
@@ -247,6 +260,10 @@ static bool mistaken_block(const struct problem* p, struct block_mask m, enum ma
         return right && before(head, m, I, J, true) < size;
     case MASK_COLUMN_LIST_ENDS:
         return right && before(head, m, I, J, false) < size;
+    case MASK_ROW_WRAPS:
+        return is_any_active(m, b, h, I, J, true, size);
+    case MASK_COLUMN_WRAPS:
+        return is_any_active(m, b, h, I, J, false, size);
     case MASK_ROW_AS_TILES:
     case MASK_COLUMN_AS_TILES:
     case MASK_LAST_KEYS_SHORT:

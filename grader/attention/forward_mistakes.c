@@ -4,12 +4,25 @@
 
 #include <stdlib.h>
 
+// Has a row a sum of weights that sees no key of these blocks? Then other keys gave it.
+static bool has_sum_without_keys(const struct problem* p, struct block_mask blocks) {
+    enum { SMALLEST_TILE = 16 };
+    const double least = 0.5;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const double LSE = p->array[ARRAY_LSE].tensor->got[place_in(p, ARRAY_LSE, b, h, i)];
+        bool sees = is_unknown(blocks, b, h, i, false);
+        for (int64_t j = 0; j < p->N_k; j += SMALLEST_TILE) sees |= is_active(blocks, b, h, i, j);
+        if (!sees && LSE > least && isfinite(LSE)) return true;
+    }
+    return false;
+}
+
 enum cause explain_forward_blocks(const struct suspect* s) {
     enum cause cause = CAUSE_NONE;
     bool found = false;
     struct forward_mistake w = forward_right(s->problem);
     for (int n = 0; !found && mistake_mask(s->problem, n, &w.blocks, &cause); n++) {
-        found = is_forward(s, &w);
+        found = is_forward(s, &w) && !has_sum_without_keys(s->problem, w.blocks);
         free_mask(w.blocks);
     }
     return found ? cause : CAUSE_NONE;

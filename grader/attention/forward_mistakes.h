@@ -157,6 +157,10 @@ bool forward_is_made_of_tiles(const struct suspect* s, int64_t rows, forward_row
 // row is not its own l. For the end of an explain(): many mistakes that have a name give that, too.
 bool are_rows_scaled(const struct suspect* s);
 
+// Is all of O 0 in some row whose l is not? Its LSE is above 0, which no logarithm of 0 is, and
+// none of a small number in its place.
+bool has_sum_beside_zeros(const struct problem* p);
+
 // Another factor of the scores than the scale; Q that was scaled, by log2(e) as well, and rounded
 // to 16 bits; another start of the running maximum; that, or another base or end of the online
 // softmax. `right` is a right kernel.

@@ -225,6 +225,8 @@ static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t
         [SUM_BEFORE] = CAUSE_merged_twice,   [SUM_BEHIND] = CAUSE_merged_twice,
         [BASE_ZERO] = CAUSE_base_zero,       [MASKED_TO_END] = CAUSE_fragment_order,
     };
+    // Keys that are none have all the weight.
+    if (has_sum_beside_zeros(s->problem)) return CAUSE_NONE;
     // Only there does it matter which tiles a block leaves out.
     const int first = to_end ? MASKED_TO_END : block_q == 64 ? 0 : UNGUARDED;
     for (int flaw = first; flaw < (to_end ? FLAWS : MASKED_TO_END); flaw++) {

@@ -204,6 +204,17 @@ void check_launches_fail(struct check* c, void (*declare)(struct check* c, void*
     check_queries_fail(c, declare, problem);
 }
 
+void check_status_alone(struct check* c, int status) {
+    enum { NONE = 1 << 20 };
+    check_fail_call(c, "launch", NONE);
+    check_expect(c, status, CAUSE_wrong_status);
+    check_run(c);
+    const int got = c->answer.status[0];
+    if (got != status)
+        check_fail(c, got == COURSE_OK ? CAUSE_error_ignored : CAUSE_wrong_status,
+                   "the launcher returned %d, the contract asks for %d (course.h)\n", got, status);
+}
+
 void check_launches_stop(struct check* c, void (*declare)(struct check* c, void* problem),
                          void* problem) {
     enum { OWN = 2 };  // kernels of the launcher's own

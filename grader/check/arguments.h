@@ -66,4 +66,7 @@ void check_launches_fail(struct check* c, void (*declare)(struct check* c, void*
 void check_launches_stop(struct check* c, void (*declare)(struct check* c, void* problem),
                          void* problem);
 
+// Runs the case's call, but none of its kernels: it must return this status.
+void check_status_alone(struct check* c, int status);
+
 #endif

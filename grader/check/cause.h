@@ -99,6 +99,8 @@
                     "that of a tile alone, or LSE")                                                \
     CAUSE(max_init,                                                                                \
           "the running maximum must start at -infinity, and no finite number stands for it")       \
+    CAUSE(max_of_others, "the maximum is no number of its row: something else is compared on the " \
+                         "way, sums maybe")                                                        \
     CAUSE(max_unscaled,                                                                            \
           "the maximum is of scores before the scale, and not of what exp takes: that may "        \
           "overflow or be 0; with a scale below 0 it is the smallest")                             \
@@ -322,6 +324,8 @@
     CAUSE(merge_weights,                                                                           \
           "parts of a row are added as if each weighed the same: part s counts exp(LSE_s - M) "    \
           "times")                                                                                 \
+    CAUSE(merge_base, "parts are weighed in another base than their LSE has: of an LSE in base 2 " \
+                      "a part counts exp2(LSE_s - M) times")                                       \
     CAUSE(                                                                                         \
         empty_part,                                                                                \
         "NaN comes out of a merge: a part without keys has the weight 0 (0 / 0 is NaN), weights "  \
@@ -439,6 +443,8 @@
           "a limit is not asked: blocks, warps, registers and shared memory, the least counts")    \
     CAUSE(register_unit, "a warp gets registers in units of 256: those of its 32 threads, "        \
                          "rounded up")                                                             \
+    CAUSE(registers_unknown,                                                                       \
+          "0 registers are not known, and no limit: not one register, nor any other number")       \
     CAUSE(register_partition,                                                                      \
           "registers belong to the 4 partitions of a multiprocessor, and each holds whole warps")  \
     CAUSE(shared_unit,                                                                             \

@@ -238,6 +238,9 @@ void check_at_most(struct check* c, enum cause cause, const char* what, double v
 // loads, may have a small tile more than it needs. Call it after check_traffic().
 void check_loaded_once(struct check* c, const char* array);
 
+// The bytes of an array that warps load again.
+int64_t check_loaded_again(struct check* c, const char* array);
+
 // The same with so many bytes allowed instead of that tenth, for a small array beside large ones.
 void check_loaded_once_of(struct check* c, const char* array, int64_t more);
 

@@ -1,5 +1,6 @@
 // contract.c: did a run keep what every contract asks for beside right numbers? It ended, returned
 // the status, launched kernels, left inputs, guard bands and refused outputs as they were.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,13 +8,14 @@
 #include "check/state.h"
 #include "course.h"
 
-// The first lines of what the program printed, as evidence under a failure.
+// The first lines of what the program printed, as evidence under a failure, and what to do next.
 static void excerpt(const char* text, char* to, size_t size) {
     int lines = 0;
     size_t n = 0;
     for (; text[n] && n + 1 < size && lines < 12; n++) lines += text[n] == '\n';
     memcpy(to, text, n);
-    to[n] = '\0';
+    const char* next = strstr(text + n, "  next: ");
+    snprintf(to + n, size - n, "%s", next ? next : "");
 }
 
 // ---- which call

@@ -213,7 +213,8 @@ static void append_error(struct result_item* record, const struct comparison* fo
     else
         record_append(record, "largest error %.3g; this result is exact in fp32\n", found->worst);
     if (found->bias_exceeded)
-        record_append(record, "numbers are too %s by %.3g on average, rounding makes it %.3g\n",
+        record_append(record,
+                      "numbers are too %s by %.3g on average; rounding explains at most %.3g\n",
                       found->bias < 0 ? "small" : "large", fabs(found->bias), budget.bias);
 }
 
@@ -343,6 +344,8 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     // what one thread of many leaves is a part of the sum, too; and where several write to one
     // place, nobody has written to others, which hold NaN
     if (seen == CAUSE_race_of_writes && (is_of_parts(cause) || is_of_nothing(cause))) return seen;
+    // one of two numbers may be near the right one
+    if (seen == CAUSE_race_of_writes && cause == CAUSE_low_precision) return seen;
     // where a call before had its arrays stands NaN, as where nobody has written
     if (is_of_before(c, t, budget, nothing)) return CAUSE_stale_state;
     // a NaN fits too many mistakes
@@ -395,8 +398,8 @@ static enum cause append_begin(struct check* c, const struct tensor* t, const bo
         same = !poison[i] && memcmp(one, &t->got[i], sizeof *one) == 0;
     }
     if (line == 0 || !same) return cause;
-    record_append(c->record, "nothing was %s yet: begin in line %d, `" RESULT_STUB "`\n",
-                  nothing ? "written" : "added", line);
+    record_append(c->record, "%s, and a gap is left: begin in line %d, `" RESULT_STUB "`\n",
+                  nothing ? "nothing of it was written" : "it is one number all over", line);
     c->record->unbegun = true;
     c->record->line = line;
     if (finding->cause && finding->line) return cause;

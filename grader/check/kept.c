@@ -27,15 +27,18 @@ void check_stored_once(struct check* c, const char* output) {
                   (double)(t->global_store_bytes + t->filled_bytes) / bytes, 1.01);
 }
 
+int64_t check_loaded_again(struct check* c, const char* array) {
+    const struct tensor* of = check_tensor(c, array);
+    if (!of) check_error(c, "loads of %s, which the case does not declare, are asked for", array);
+    return check_traffic(c)->loaded_again[of - c->tensor];
+}
+
 void check_loaded_once(struct check* c, const char* array) {
     check_loaded_once_of(c, array, check_traffic(c)->global_load_bytes / 10);
 }
 
 void check_loaded_once_of(struct check* c, const char* array, int64_t more) {
-    const struct arena_traffic* t = check_traffic(c);
-    const struct tensor* of = check_tensor(c, array);
-    if (!of) check_error(c, "check_loaded_once() of %s, which the case does not declare", array);
-    long long again = t->loaded_again[of - c->tensor], most = more;
+    const long long again = check_loaded_again(c, array), most = more;
     if (c->session->log)
         fprintf(c->session->log, "   bytes of %s loaded again: %lld, at most %lld\n", array, again,
                 most);

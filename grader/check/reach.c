@@ -322,6 +322,15 @@ static bool walks_in_one(struct grid half, struct grid whole) {
     return whole.y > half.y && x > 1 && x <= half_x;
 }
 
+// The results of `size` are not right, and one of several grids ends, which may go on. Its last
+// block has the last rows of a multiple of its blocks, which mostly are a power of two, or as many
+// as a grid has in y.
+static bool goes_on(struct check* c, reached_fn reached, const void* problem, int64_t size) {
+    enum { POWER = 1 << 14 };
+    return reached_beyond(c, reached, problem, size / POWER * POWER) ||
+           (size > MOST_IN_Y && reached_beyond(c, reached, problem, 2 * MOST_IN_Y));
+}
+
 static void judge_ends(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                        const void* problem, enum cause cause, bool both) {
     if (!check_can_be_huge()) return;
@@ -333,12 +342,14 @@ static void judge_ends(struct check* c, int64_t size, int64_t fewer, reached_fn 
     if (copies || whole.launches != half.launches) return;
     if (both && walks_in_one(half, whole)) return;
     if (whole.blocks < half.blocks) fail_beyond(c, cause, halved, size);
-    if (10 * whole.blocks < 19 * half.blocks) {  // one of several grids may have wrapped
+    const bool ends = 10 * whole.blocks < 19 * half.blocks;
+    if (ends) {  // one of several grids may have wrapped
         const struct grid few = grid_at(c, reached, problem, fewer);
         if (few.blocks < 1 || whole.blocks / few.blocks < size / fewer / 4) return;
     }
-    if (!reached_beyond(c, reached, problem, size))
-        judge_huge(c, reached, problem, size, fewer, cause);
+    if (reached_beyond(c, reached, problem, size)) return;
+    if (ends && cause == CAUSE_grid_limit && goes_on(c, reached, problem, size)) return;
+    judge_huge(c, reached, problem, size, fewer, cause);
 }
 
 void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,

@@ -323,6 +323,10 @@ void multiply_watched_apart(struct check* c, const struct matmul* of, int64_t si
     const int64_t odd = size + 2 * check_pick(c, 0, size / 4) + 1;
     for (int i = 0; i < 3; i++)
         watch(begin(c, of, i == 0 ? odd : size, i == 1 ? odd : size, i == 2 ? odd : size));
+    multiply_watched_vectors(c, of, size);
+}
+
+void multiply_watched_vectors(struct check* c, const struct matmul* of, int64_t size) {
     for (int column = 0; column < 2; column++) {
         struct product p = product_of(c, of, column ? size : 1, column ? 1 : size, size);
         p.C_part.first = p.A_part.first = p.B_part.first = 1;

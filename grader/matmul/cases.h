@@ -56,9 +56,12 @@ void multiply_misaligned(struct check* c, const struct matmul* of, int64_t M, in
                          int64_t first);
 
 // For an item that is watched: M, N and K in turn are no whole tile, alone, so that a kernel for
-// whole tiles may be taken for the others' sake; then one row, and one column, in matrices that
-// begin at no pair of elements. What C holds is no matter. size: of the others.
+// whole tiles may be taken for the others' sake; then multiply_watched_vectors(). What C holds is
+// no matter. size: of the others.
 void multiply_watched_apart(struct check* c, const struct matmul* of, int64_t size);
+
+// One row, and one column, in matrices that begin at no pair of elements.
+void multiply_watched_vectors(struct check* c, const struct matmul* of, int64_t size);
 
 // The largest M, then the largest N, with 1 for the other sizes: more than a grid has blocks in y,
 // or 16 bits can count. See check_reaches().

@@ -290,14 +290,18 @@ bool element_is_wrong(const struct suspect* s, int64_t i) {
 // Is all well within the first rows x cols elements, and little beyond? A few wrong sums of whole
 // numbers are right by chance.
 static bool is_cut(const struct suspect* s, int64_t N, int64_t rows, int64_t cols) {
-    int64_t beyond = 0, wrong = 0;
+    enum { NEAR = 8 };  // what begins further on is no cut there
+    int64_t beyond = 0, wrong = 0, near = 0, wrong_near = 0;
     for (int64_t i = 0; i < s->tensor->count; i++) {
-        bool within = i / N < rows && i % N < cols;
-        if (within && element_is_wrong(s, i)) return false;
+        bool within = i / N < rows && i % N < cols, is_wrong = element_is_wrong(s, i);
+        bool is_near = !within && i / N < rows + NEAR && i % N < cols + NEAR;
+        if (within && is_wrong) return false;
         beyond += !within;
-        wrong += element_is_wrong(s, i);
+        wrong += is_wrong;
+        near += is_near;
+        wrong_near += is_near && is_wrong;
     }
-    return 4 * wrong >= 3 * beyond;
+    return 4 * wrong >= 3 * beyond && 2 * wrong_near >= near;
 }
 
 enum cause explain_cut(const struct suspect* s) {
@@ -312,6 +316,16 @@ enum cause explain_cut(const struct suspect* s) {
             if (rows > 0 && cols > 0 && is_cut(s, p->N, rows, cols)) return CAUSE_tail_dropped;
         }
     return CAUSE_NONE;
+}
+
+enum cause explain_no_terms(const struct suspect* s) {
+    bool written = false, all = true;
+    for (int64_t i = 0; i < s->tensor->count; i++) {
+        if (s->tensor->untouched[i]) continue;
+        written |= element_is_wrong(s, i) && check_was_written(s->tensor, i);
+        all &= element_is_wrong(s, i);
+    }
+    return !written ? CAUSE_never_written : all ? CAUSE_NONE : CAUSE_sum_init;
 }
 
 bool nan_leaked(const struct product* p) {
@@ -384,6 +398,33 @@ bool make_C_rows(const struct suspect* s, const struct hypothesis* h, int varian
             *to = isnan(*to) ? C->t->want[place_in(C, i, j)] : ANYTHING;
         }
     return true;
+}
+
+// Where the first wrong column, or row, is: a tile's first, if no smaller than a tile can be.
+static int64_t first_wrong(const struct suspect* s, bool row) {
+    const struct product* p = s->problem;
+    int64_t first = INT64_MAX;
+    for (int64_t i = 0; i < p->M; i++)
+        for (int64_t j = 0; j < p->N; j++) {
+            int64_t at = row ? i : j;
+            if (at < first && element_is_wrong(s, place_in(&p->C, i, j))) first = at;
+        }
+    return first < p->of->smallest_tile ? INT64_MAX : first;
+}
+
+bool make_going_on(const struct suspect* s, const struct hypothesis* h, int variant,
+                   double* guess) {
+    const struct product* p = s->problem;
+    const int64_t first = first_wrong(s, variant == 1);
+    (void)h;
+    for (int64_t i = 0; i < p->M; i++)
+        for (int64_t j = 0; j < p->N; j++) {
+            const int64_t at = place_in(&p->C, i, j), back = variant == 1 ? i : j;
+            guess[at] = p->C.t->want[at];
+            if (back >= first)
+                guess[at] += p->C.t->got[variant == 1 ? place_in(&p->C, i - first, j) : at - first];
+        }
+    return first < INT64_MAX;
 }
 
 // Its operands are where this row and column lead to in memory, beyond an array as well.
@@ -528,6 +569,7 @@ const struct hypothesis packed_mistakes[] = {
     SUM(swapped_sizes, OF_PACKED, unguarded, terms_of_another),
     SUM(stale_state, 1, stale_B, all_terms),
     SUM(zero_skipped, 1, nonzero_term, all_terms),
+    {CAUSE_accumulates, make_going_on, 2, NULL},
     {CAUSE_transposed, make_turned, 1, NULL},
     {CAUSE_swapped_sizes, make_C_rows, OF_PACKED, NULL},
     {CAUSE_swapped_sizes, make_flat, OF_PACKED, NULL},

@@ -148,6 +148,13 @@ bool make_C_rows(const struct suspect* s, const struct hypothesis* h, int varian
 // e % length, where length is M or K. OF_PACKED variants.
 bool make_flat(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
 
+// A hypothesis' make(): a block takes several tiles of a row of tiles, or of a column, and each sum
+// goes on from the one that it has made before: variant = 0, 1.
+bool make_going_on(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
+
+// K = 0: some sums were never written, or are what stood in the registers.
+enum cause explain_no_terms(const struct suspect* s);
+
 // Terms that are left out, the same in all sums that are wrong: at the end or at the beginning; or
 // anywhere, and then they may also count several times, if K is small and many sums are wrong.
 // tile_skipped, or tile_twice if none is left out.

@@ -181,7 +181,9 @@ static void print_cause(const struct result_item* item, bool colour) {
     put_words(words, strlen(words), INDENT + (int)strlen(label), INDENT + HANG);
 }
 
-// The first line that says what is wrong, if no item before has said so.
+// The first line that says what is wrong, if no item before has said so. What was counted is said
+// again: an item may look at more than its name tells, as where barriers are few but loads are not
+// coalesced.
 static void print_first_line(const struct result* r, int index) {
     const char* message = r->item[index].message;
     if (strncmp(message, "case: ", 6) == 0) message += strcspn(message, "\n");
@@ -189,7 +191,7 @@ static void print_first_line(const struct result* r, int index) {
     size_t n = strcspn(message, "\n");
     if (strncmp(message, RESULT_ORDINARY, sizeof RESULT_ORDINARY - 1) == 0)
         print_line(message, n);
-    else if (n > 0 && !was_said(r, index, message, n))
+    else if (n > 0 && (r->item[index].counted || !was_said(r, index, message, n)))
         print_line(message, n);
 }
 

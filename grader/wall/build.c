@@ -267,6 +267,9 @@ static double time_limit(const struct build_request* q) {
     return q->gpu ? SECONDS_NVCC : SECONDS;
 }
 
+static const char WAITS[] =
+    "the compiler waits for something that does not come; which file does it read?";
+
 // Compiles, inspects and links the submission, called `shown`, in the filled scratch folder `work`.
 // Sets the outcome, the log, the message and what was warned of in b; with BUILD_OK the programs
 // are work/out/program and work/out/watched. BUILD_FAILED: maybe the submission is to blame all the
@@ -290,10 +293,7 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     if (r.end == WALL_TIMEOUT)
         return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %.0f s of CPU time",
                     seconds);
-    if (r.end == WALL_IDLE)
-        return stop(
-            b, BUILD_COMPILE_ERROR,
-            "the compiler waits for something that does not come; which file does it read?");
+    if (r.end == WALL_IDLE) return stop(b, BUILD_FAILED, WAITS);  // the machine's fault, maybe
     if (r.end == WALL_MEMORY)
         return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %d GB of memory",
                     MEMORY_GB);
@@ -399,6 +399,7 @@ static bool control_compiles(const struct build_request* q) {
 // it makes the tools give up, or exceeds the limits on them.
 static void blame(struct build* b, const struct build_request* q, const char* shown) {
     if (!control_compiles(q)) return;
+    if (strcmp(b->message, WAITS) == 0) return stop(b, BUILD_COMPILE_ERROR, WAITS);
     stop(
         b, BUILD_COMPILE_ERROR,
         "a tool behind the compiler gives up on %s, while an empty file compiles; are its arrays "

@@ -286,7 +286,8 @@ static const char* const compiler_symbols[] = {
     // arithmetic without an instruction
     "__popcount", "__udiv", "__umod", "__divti3", "__modti3", "__multi3", NULL};
 // Functions of C. Only those of memory follow a pointer, and the instrumented build watches them.
-static const char c_functions[] = "memcpy memmove memset memcmp abort exit stderr stdout clock";
+static const char c_functions[] =
+    "memcpy memmove memset memcmp abort exit stderr stdout clock div ldiv lldiv abs labs llabs";
 // C's mathematics; each name also with f or l at the end.
 static const char mathematics[] =
     " acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 "

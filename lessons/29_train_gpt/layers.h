@@ -1,8 +1,9 @@
 // layers.h: what the backward pass of lesson 29 calls: a function for each layer.
 //
 // In a grade these are small kernels, in the two headers that are included at the end: slow, easy
-// to read, any sizes. In `make train` the same calls run the kernels of this course: the products
-// of lesson 07 or 24, the GELU of 08, the attention of 16 or 26.
+// to read, any sizes but heads of more than 4096 channels. In `make train` the same calls run the
+// kernels of this course: the products of lesson 07 or 24, the GELU of 08, the attention of 16 or
+// 26.
 //
 // Each launches its kernels in the default stream, does not wait, and allocates nothing. rows is B
 // N. Sizes are multiples of 8, rows may be any; arrays are packed, aligned to 16 bytes, and do not

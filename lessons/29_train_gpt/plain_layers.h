@@ -74,6 +74,8 @@ TRAIN_GPT_LAYER layer_gelu_backward(bf16* dZ, const bf16* dY, const bf16* Z, int
 
 // ---- attention
 
+enum { LAYER_MAX_HEAD = 4096 };  // channels of a head, at most
+
 struct layer_attention {
     bf16* dQKV;        // (B, N, 3, H, d)  out
     const bf16* QKV;   // (B, N, 3, H, d)
@@ -138,6 +140,7 @@ static __global__ void layer_attention_kernel(struct layer_attention a) {
 TRAIN_GPT_LAYER layer_attention_backward(bf16* dQKV, const bf16* QKV, const bf16* O,
                                          const float* LSE, const bf16* dO, int B, int N, int C,
                                          int H, void* workspace) {
+    if (C / H > LAYER_MAX_HEAD) return COURSE_UNSUPPORTED;  // a thread would walk over it for long
     int64_t queries = (int64_t)B * H * N, elements = (int64_t)B * N * 3 * C;
     // At the end of the workspace: a smaller one does not do for kernels that need all of it.
     size_t delta = train_gpt_layer_bytes(B, N, C, H) / sizeof(float) - (size_t)queries;

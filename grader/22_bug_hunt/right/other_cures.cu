@@ -228,7 +228,7 @@ __global__ void group_sums_kernel(float* __restrict__ y,          // (rows, GROU
         int g = group[j];  // [0, GROUPS)
         float v = x[(size_t)row * cols + j];
 #pragma unroll
-        for (int r = 0; r < GROUPS; r++)
+        for (int r = 0; r < GROUPS; ++r)
             if (g == r) sum[r] += v;
     }
 #pragma unroll

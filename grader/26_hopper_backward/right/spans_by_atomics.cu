@@ -366,7 +366,8 @@ template <int kHeadDim> int launch(const Params& p) {
     COURSE_TRY(cudaFuncSetAttribute(dkv_kernel<kHeadDim>, limit, bytes));
     COURSE_TRY(cudaFuncSetAttribute(dq_kernel<kHeadDim>, limit, bytes));
     const int64_t rows = (int64_t)p.batches * p.h_q * p.n_q;
-    delta_kernel<<<(unsigned)(rows / 4 + 1 < 8192 ? rows / 4 + 1 : 8192), kThreads>>>(p, kHeadDim);
+    delta_kernel<<<(unsigned)(rows / 4 + 1 < 65536 ? rows / 4 + 1 : 65536), kThreads>>>(p,
+                                                                                        kHeadDim);
     COURSE_TRY(cudaGetLastError());
     dkv_kernel<kHeadDim><<<(unsigned)p.batches * p.h_k * p.tiles_k, kThreads, bytes>>>(p);
     COURSE_TRY(cudaGetLastError());

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #define TILE 16
-#define CHUNKS_OF 2  // parts for each multiprocessor
+#define CHUNKS_OF 8  // parts for each multiprocessor, down to a page
 
 struct cache {
     const bf16 *K, *V;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cpu/device/far.h"
+#include "cpu/device/lines.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/report.h"
 #include "cpu/device/shared_memory.h"
@@ -113,6 +114,10 @@ static void report(struct worker* w, const char* kind, const struct place* at, c
     cudev_report_begin(kind, "%s %s at %s:%d in thread %s", at->what, text, at->file, at->line,
                        cudev_thread_name(w, cudev_current(w)));
     cudev_report_launch(w);
+    if (!cudev_line_in_cu(at->file, at->line)) {  // a header is seldom wrong
+        void* frames[MAX_FRAMES];
+        cudev_report_frames(frames, cudev_unwind(frames, MAX_FRAMES));
+    }
     cudev_report_add("  next: %s\n", next);
     cudev_report_end(EXIT_DIAGNOSIS);
 }

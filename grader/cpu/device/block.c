@@ -15,16 +15,19 @@ static void report_deadlock(struct worker* w) {
     cudev_warp_blame_mask(w);
     cudev_report_begin("deadlock", "deadlock: no thread of the block can go on%s",
                        w->running < w->launch->threads ? " (some have already returned)" : "");
-    cudev_named_barriers_blame(w);
+    if (!w->hopper->used) cudev_named_barriers_blame(w);
     cudev_report_launch(w);
     cudev_report_threads(w);
+    const bool begun = w->hopper->used && cudev_mbarriers_report(w);
+    if (w->hopper->used) cudev_named_barriers_blame(w);
     cudev_named_barriers_report(w);
     if (w->hopper->used) {
-        cudev_mbarriers_report(w);
         cudev_warpgroups_report(w);
         cudev_registers_report(w);
     }
-    cudev_report_add("  next: look at what the threads above wait for, and who should have come\n");
+    cudev_report_add(
+        "  next: look at what the threads above wait for, and who should have come%s\n",
+        begun ? ":\n        is an mbarrier's count the number of threads that arrive?" : "");
     cudev_report_end(EXIT_DIAGNOSIS);
 }
 

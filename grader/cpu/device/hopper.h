@@ -57,7 +57,7 @@ struct mbarrier* cudev_mbarrier_at(struct worker* w, void* bar, const struct pla
 
 // No thread can run. Lets bytes land that somebody waits for; returns whether a thread is ready.
 bool cudev_mbarriers_settle(struct worker* w);
-void cudev_mbarriers_report(const struct worker* w);
+bool cudev_mbarriers_report(const struct worker* w);
 
 // ---- bulk_copies.c ------------------------------------------------------------------------------
 

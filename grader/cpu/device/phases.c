@@ -144,8 +144,8 @@ static void report_full(struct worker* w, const struct mbarrier* b, const struct
                        at->what, at->file, at->line, cudev_thread_name(w, cudev_current(w)),
                        b->phase, b->name, b->count, b->missing);
     end_report(w, "who fills a stage waits first until it is free, and who reads it until it is "
-                  "full: is the parity of either wait right? and is the count the number of "
-                  "threads that arrive?");
+                  "full: is the parity of either wait right, also where a block goes on to its "
+                  "next tile? and is the count the number of threads that arrive?");
 }
 
 void cudev_mbarrier_arrive(void* bar, int rank, unsigned bytes, const char* file, int line) {
@@ -200,20 +200,40 @@ void cudev_mbarrier_wait(void* bar, unsigned parity, const char* file, int line)
     cudev_wait(w);
 }
 
-void cudev_mbarriers_report(const struct worker* w) {
+static void report_one(const struct worker* w, const struct mbarrier* b) {
+    cudev_report_add("  mbarrier %s (%s:%d): in phase %u (parity %u) %u of %u arrivals have come",
+                     b->name, b->made.file, b->made.line, b->phase, b->phase & 1,
+                     b->count - b->pending, b->count);
+    if (b->arrived.line)
+        cudev_report_add(", the last one at %s:%d", b->arrived.file, b->arrived.line);
+    if (b->missing)
+        cudev_report_add("; of the bytes announced %lld are missing, and TMA brings %u", b->missing,
+                         cudev_bulk_bytes_for(w, b));
+    cudev_report_add("\n");
+}
+
+static bool has_waiting(const struct mbarrier* b) {
+    uint32_t any = 0;
+    for (unsigned i = 0; i < MAX_WARPS; i++) any |= b->waiting[i];
+    return any != 0;
+}
+
+// Some of its arrivals have come, and not all: more are counted than there are, maybe.
+static bool is_begun(const struct mbarrier* b) {
+    return b->pending > 0 && b->pending < b->count;
+}
+
+bool cudev_mbarriers_report(const struct worker* w) {
     const struct mbarriers* all = &w->hopper->mbarriers;
-    for (unsigned i = 0; w->hopper->used && i < all->count; i++) {
-        const struct mbarrier* b = &all->barrier[i];
-        if (!b->at || (!b->awaited && b->pending == b->count && !b->missing)) continue;
-        cudev_report_add("  mbarrier %s (%s:%d): in phase %u (parity %u) %u of %u arrivals have "
-                         "come",
-                         b->name, b->made.file, b->made.line, b->phase, b->phase & 1,
-                         b->count - b->pending, b->count);
-        if (b->arrived.line)
-            cudev_report_add(", the last one at %s:%d", b->arrived.file, b->arrived.line);
-        if (b->missing)
-            cudev_report_add("; of the bytes announced %lld are missing, and TMA brings %u",
-                             b->missing, cudev_bulk_bytes_for(w, b));
-        cudev_report_add("\n");
-    }
+    bool begun = false;
+    // in this order: where threads wait and some have come; where they wait; all others
+    for (int pass = 0; pass < 3; pass++)
+        for (unsigned i = 0; w->hopper->used && i < all->count; i++) {
+            const struct mbarrier* b = &all->barrier[i];
+            if (!b->at || (!b->awaited && b->pending == b->count && !b->missing)) continue;
+            if (pass != (!has_waiting(b) ? 2 : is_begun(b) ? 0 : 1)) continue;
+            begun |= pass == 0;
+            report_one(w, b);
+        }
+    return begun;
 }

@@ -177,15 +177,15 @@ static bool is_parameter(const struct function* f, size_t name) {
 }
 
 // Does the word at i hold the thread's index: as a parameter, or as int x = ... threadIdx ...;
-// does?
+// does? The last one counts: another loop may have had a counter of this name.
 static bool holds_thread(const struct function* f, size_t word) {
-    if (is_parameter(f, word)) return true;
-    for (size_t i = f->open; i < f->close; i = next(i)) {
+    bool holds = is_parameter(f, word);
+    for (size_t i = f->open; i < word; i = next(i)) {
         if (!same_word(i, word) || !is(next(i), "=") || tokens[previous(i)].kind != WORD) continue;
-        for (; !is(i, ";") && !is(i, ",") && i < f->close; i = next(i))
-            if (is(i, "threadIdx")) return true;
+        for (holds = false; !is(i, ";") && !is(i, ",") && i < word; i = next(i))
+            holds = holds || is(i, "threadIdx");
     }
-    return false;
+    return holds;
 }
 
 void check_own_array(size_t name) {

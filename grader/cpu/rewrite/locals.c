@@ -43,12 +43,49 @@ static size_t first_name(size_t i) {
     }
 }
 
-// Is { the beginning of a structure's members?
+// The ( that the ) at `close` ends; 0 if there is none.
+static size_t opening(size_t close) {
+    for (int depth = 1; depth > 0;) {
+        const size_t before = previous(close);
+        if (before == close) return 0;
+        close = before;
+        depth += is(close, ")") - is(close, "(");
+    }
+    return close;
+}
+
+// What stands in front of the template arguments that end at the > at `close`; `close` itself if
+// there are none.
+static size_t before_arguments(size_t close) {
+    int depth = 0;
+    for (size_t i = close;; i = previous(i)) {
+        if (is_one_of(i, "; { }") || previous(i) == i) return close;
+        depth += is(i, ">") - is(i, "<");
+        if (depth == 0) return previous(i);
+    }
+}
+
+// Is { the beginning of a structure's members? struct alignas(8) name, struct name final : base<4>.
 static bool opens_members(size_t open) {
-    size_t before = previous(open);
-    for (int words = 0; words < 2 && tokens[before].kind == WORD; words++) {
-        if (is_one_of(before, "struct union enum")) return true;
-        before = previous(before);
+    size_t before = previous(open), at = open;
+    for (int words = 0; words < 2 && before != at;) {
+        at = before;
+        if (is(at, ")")) {
+            before = opening(at);
+            if (before == 0 || !is_one_of(previous(before), "alignas __align__")) return false;
+            at = previous(before);
+        } else if (is(at, ">")) {
+            before = before_arguments(at);
+            continue;
+        } else if (is_one_of(at, ": , ::")) {
+            words = 0;
+        } else if (tokens[at].kind != WORD) {
+            return false;
+        } else {
+            if (is_one_of(at, "struct union enum class")) return true;
+            words += !is_one_of(at, "final public protected private virtual");
+        }
+        before = previous(at);
     }
     return false;
 }
@@ -56,14 +93,8 @@ static bool opens_members(size_t open) {
 // Code in front of the first case is never executed.
 static bool opens_switch(size_t open) {
     size_t head = previous(open);
-    if (!is(head, ")")) return false;
-    for (int depth = 1; depth > 0;) {
-        size_t before = previous(head);
-        if (before == head) return false;
-        head = before;
-        depth += is(head, ")") - is(head, "(");
-    }
-    return is(previous(head), "switch");
+    if (is(head, ")")) head = opening(head);
+    return head != 0 && is(head, "(") && is(previous(head), "switch");
 }
 
 // The variables of a declaration that have no value when it ends: tokens.

@@ -143,6 +143,18 @@ saved "this is not a text file"
 printf '// a comment\rint x;\r' > "$work/saved.cu"
 saved "lines end with a carriage return alone"
 
+# A missing __shared__: one thread sets a part of an array of its own. The counter of another loop
+# may have the name of a thread's index.
+own_array() { # own_array WARNINGS FIRST
+    printf '__global__ void k(float* y) {\n    float x[2];\n    for (int e = %s; e < 2; e++) x[e] = 1;\n' "$2" > "$work/own.cu"
+    printf '    __syncthreads();\n    for (int e = threadIdx.x; e < 2; e += 32) y[e] = x[1];\n}\n' >> "$work/own.cu"
+    "$build/cpu/rewrite" "$work/own.cu" "$work/out.cpp" own.cu > "$work/log" 2>&1
+    [ "$(grep -c 'is __shared__ missing in front' "$work/log")" -eq "$1" ]
+    result "own.cu, set from $2 on: $1 warning(s)" $?
+}
+own_array 0 0
+own_array 1 threadIdx.x
+
 # ---- each function of CUDA's runtime and mathematics is here, or refused with what to use ----
 printf '#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n' > "$work/all.cpp"
 with_headers "$cxx" $flags -dD -E "$work/all.cpp" 2> "$work/log" | tr -cs 'A-Za-z0-9_' '\n' | sort -u > "$work/words"

@@ -267,7 +267,9 @@ const char* cudev_finding_text(const struct located_finding* r, size_t* length) 
         add("  kernel %s<<<(%u,%u,%u), (%u,%u,%u)>>> launched at %s:%d\n", f->launch.name, g[0],
             g[1], g[2], b[0], b[1], b[2], f->launch.file, f->launch.line);
     }
-    add("  next: %s\n", advice(f));
+    const bool other_buffer = f->kind == FOUND_ASYNC && f->other_deed && has_buffers(f);
+    add("  next: %s%s\n", advice(f),
+        other_buffer ? "\n        Or is another buffer of the array meant in one of them?" : "");
     *length = used;
     return text;
 }

@@ -185,11 +185,17 @@ static bool is_written_later(const struct finding* read, const struct finding* o
     return order->other_site == read->site && order->thread < order->beyond;
 }
 
+// TMA loads something for which nobody ever waits.
+static bool is_never_awaited(const struct finding* f) {
+    return f->kind == FOUND_ASYNC && !f->other_deed;
+}
+
 // Does the finding only follow from another finding? Where several threads write one element, the
-// others stay empty, whoever reads them. At its line: a race decides whether a value has been
-// written yet; and an index out of bounds is reported once. A copy that its own thread has not
-// waited for is no consequence: no barrier would help, and the races of others with it are one. Nor
-// is what TMA or wgmma has read and only later somebody has written.
+// others stay empty, whoever reads them; and so does what nobody has waited for. At its line: a
+// race decides whether a value has been written yet; and an index out of bounds is reported once. A
+// copy that its own thread has not waited for is no consequence: no barrier would help, and the
+// races of others with it are one. Nor is what TMA or wgmma has read and only later somebody has
+// written.
 static bool consequence(const struct located_finding* r, const struct located_finding* all,
                         unsigned count) {
     for (unsigned i = 0; i < count; i++) {
@@ -199,6 +205,8 @@ static bool consequence(const struct located_finding* r, const struct located_fi
         if (r->f->copy_site) continue;
         if (r->f->kind == FOUND_UNINITIALISED && cudev_race_of_writes(o->f) &&
             same_array(r->f, o->f))
+            return true;
+        if (r->f->kind == FOUND_UNINITIALISED && is_never_awaited(o->f) && same_array(r->f, o->f))
             return true;
         bool same_line = o->line.line == r->line.line || o->other.line == r->line.line;
         if (!same_line || o == r) continue;
@@ -214,14 +222,30 @@ static bool consequence(const struct located_finding* r, const struct located_fi
     return false;
 }
 
+// Is one of the race's two accesses a store by which threads of the block meet at one element of an
+// array? Then the index is wrong, and who reads there lacks no barrier. A single number has none.
+static bool is_of_index(const struct finding* race, const struct located_finding* all,
+                        unsigned count) {
+    if (race->kind != FOUND_RACE || race->left || cudev_race_of_writes(race)) return false;
+    for (unsigned i = 0; i < count; i++) {
+        const struct finding* o = all[i].f;
+        const bool meets =
+            cudev_race_of_writes(o) && o->site == o->other_site && strchr(o->what, '[');
+        if (meets && o->block == o->other_block && same_array(race, o) &&
+            (race->site == o->site || race->other_site == o->site))
+            return true;
+    }
+    return false;
+}
+
 // Findings of a lower rank are printed first. An index that leaves its array often ends at an
 // element of another thread, and the result is a race. And += without an atomic is a read and a
 // write, not just two writes. Sums that race have no order either.
-enum { LAST_RANK = 2 };
-static int rank_of(const struct finding* f) {
-    return f->kind == FOUND_OUT_OF_BOUNDS || f->kind == FOUND_WRAPPED || f->copy_site ? 0
-           : cudev_race_of_writes(f) || f->kind == FOUND_ORDER_OF_SUM                 ? LAST_RANK
-                                                                                      : 1;
+enum { LAST_RANK = 3 };
+static int rank_of(const struct finding* f, const struct located_finding* all, unsigned count) {
+    if (f->kind == FOUND_OUT_OF_BOUNDS || f->kind == FOUND_WRAPPED || f->copy_site) return 0;
+    if (is_of_index(f, all, count)) return LAST_RANK;
+    return cudev_race_of_writes(f) || f->kind == FOUND_ORDER_OF_SUM ? 2 : 1;
 }
 
 void cudev_findings_print(void) {
@@ -249,8 +273,8 @@ void cudev_findings_print(void) {
     }
     for (int rank = 0; rank <= LAST_RANK; rank++)
         for (unsigned i = 0; i < count; i++)
-            if (rank_of(located[i].f) == rank && !consequence(&located[i], located, count) &&
-                !was_printed(&located[i]))
+            if (rank_of(located[i].f, located, count) == rank &&
+                !consequence(&located[i], located, count) && !was_printed(&located[i]))
                 print(&located[i]);
     all->count = 0;
 }

@@ -125,9 +125,11 @@ void cudev_order_barrier(struct watch* watch) {
     if (watch->order.fences) join_all_fenced(watch);
 }
 
+// What a lane did that has returned is ordered by no __syncwarp() it has not come to.
 void cudev_order_warp_barrier(struct watch* watch, unsigned warp, uint32_t lanes) {
+    const unsigned left = watch->worker->launch->threads - warp * WARP_SIZE;
     watch->now += ONE_TICK;
-    if (lanes == watch->worker->live[warp])
+    if (lanes == (left < WARP_SIZE ? (1u << left) - 1 : ~0u))
         watch->order.warp_floor[warp] = watch->now;
     else
         watch->order.by_rows = true;
