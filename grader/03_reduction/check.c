@@ -146,7 +146,10 @@ static void negative(struct check* c) {
     b = batch_of(c, &contract, 1, 65 * COLS);
     batch_begin(&b, "negative, but for a -0");
     for (int64_t j = 0; j < b.cols; j++) b.x->value[j] = -(double)(1 + j % 2);
-    b.x->value[check_pick(c, 0, b.cols - 1)] = -0.0;
+    const int64_t zero = check_pick(c, 0, b.cols - 1);
+    b.x->value[zero] = -0.0;
+    // Without it, and with a part of the row lost, the maximum is not the same.
+    b.x->value[(zero + b.cols / 2) % b.cols] = -0.5;
     run(c, &b);
 }
 
