@@ -56,9 +56,11 @@ static void begin(struct items* items, struct items_one* one) {
     one->log = items->beside > 1 ? tmpfile() : NULL;
     fflush(session->log);
     fflush(stdout);
+    const pid_t grade = getpid();
     pid_t process = one->log ? fork() : -1;
     if (process == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);  // libcheck ends its process then, too
+        if (getppid() != grade) _exit(1);  // it has ended already
         session->log = one->log;
         run(session, one);
         fflush(one->log);

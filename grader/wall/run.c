@@ -103,8 +103,8 @@ static bool set_limits(const struct wall_job* job, int user) {
            (job->gpu || limit(RLIMIT_DATA, job->memory + job->reserved));
 }
 
-static _Noreturn void child(enum wall_level level, const struct wall_job* job, int user, int out,
-                            int failed) {
+static _Noreturn void child(enum wall_level level, const struct wall_job* job, pid_t parent,
+                            int user, int out, int failed) {
     setpgid(0, 0);
     const bool joined = level == WALL_BUBBLEWRAP && namespaces_join();
     // High copies first, so that no dup2 overwrites a descriptor that is still needed.
@@ -123,7 +123,7 @@ static _Noreturn void child(enum wall_level level, const struct wall_job* job, i
     for (int s = 1; s < 32; s++) signal(s, SIG_DFL);
     umask(022);
     if ((user < 0 || setgroups(0, NULL) == 0) && set_limits(job, user))
-        sandbox_exec(level, job, user, joined);
+        sandbox_exec(level, job, parent, user, joined);
     int error = errno;
     (void)!write(ARENA_FD + 2, &error, sizeof error);
     _exit(127);
@@ -249,8 +249,9 @@ struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
         if (level == WALL_BUBBLEWRAP) namespaces_make();
         fcntl(out[1], F_SETFL, 0);  // the student's end blocks as usual
         prctl(PR_SET_CHILD_SUBREAPER, 1);
+        const pid_t parent = getpid();
         pid_t pid = fork();
-        if (pid == 0) child(level, job, user, out[1], failed[1]);
+        if (pid == 0) child(level, job, parent, user, out[1], failed[1]);
         close(out[1]), close(failed[1]);
         out[1] = failed[1] = -1;
         if (pid > 0) {

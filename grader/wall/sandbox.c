@@ -163,12 +163,14 @@ static void set_environment(enum wall_level level, const struct wall_job* job) {
     environ = variable;
 }
 
-int sandbox_exec(enum wall_level level, const struct wall_job* job, int user, bool joined) {
+int sandbox_exec(enum wall_level level, const struct wall_job* job, pid_t parent, int user,
+                 bool joined) {
     set_environment(level, job);
     if (user >= 0 && (setresgid((gid_t)user, (gid_t)user, (gid_t)user) != 0 ||
                       setresuid((uid_t)user, (uid_t)user, (uid_t)user) != 0))
         return -1;
     if (prctl(PR_SET_PDEATHSIG, 9) != 0) return -1;  // after setresuid(), which clears it
+    if (getppid() != parent) _exit(127);
     if (level == WALL_BUBBLEWRAP) return exec_bubblewrap(job, joined);
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;

@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 enum wall_level { WALL_LIMITS, WALL_USERID, WALL_BUBBLEWRAP, WALL_LEVELS };
 
@@ -82,8 +83,10 @@ bool wall_has_room(char* why, size_t size);
 // ---- between the files of this room
 
 // In the child: sets up the level, except for the resource limits, then calls exec (sandbox.c).
-// Returns only on failure, with errno. user is the throw-away id, or -1. joined: the child has
-// entered the grade's namespaces (namespaces.h).
-int sandbox_exec(enum wall_level level, const struct wall_job* job, int user, bool joined);
+// Returns only on failure, with errno. What it starts ends with its parent, also with one that has
+// ended by now. user is the throw-away id, or -1. joined: the child has entered the grade's
+// namespaces (namespaces.h).
+int sandbox_exec(enum wall_level level, const struct wall_job* job, pid_t parent, int user,
+                 bool joined);
 
 #endif
