@@ -569,7 +569,9 @@ name="a home that cannot be written" says 0 "Score: 8/8" \
     env HOME=/proc make grade LESSON=1 $cflags FROM=solutions CASE="n = 0"
 cp "$file" before.cu
 printf '#include "vector_add.h"\nextern "C" int vector_add(float*, const float*, const float*, int64_t) { for (volatile int i = 0;; i++) {} }\n' >loop.cu
-timeout -s INT 1.5 make -s grade LESSON=1 $cflags FILE=loop.cu >/dev/null 2>&1
+# Compiled before, so that it is stopped in its loop: what bubblewrap begins just then may live on.
+timeout 12 make -s grade LESSON=1 $cflags FILE=loop.cu CASE="n = 0" >/dev/null 2>&1
+timeout -s INT 2.5 make -s grade LESSON=1 $cflags FILE=loop.cu >/dev/null 2>&1
 expect "nothing runs on after Ctrl-C" no_survivor
 expect "and the exercise is untouched" cmp "$file" before.cu
 # setup.sh says how far it is. apt-get is a stand-in here, which brings one tool; so is id.
