@@ -46,21 +46,19 @@ static void begin_together(struct check* c, const struct idle_call* calls, int n
     char text[sizeof c->name] = "";
     size_t used = 0;
     bool refused = true;
-    for (int r = 0; r < n; r++) refused &= calls[r].status != COURSE_OK;
+    for (int r = 0; r < n; r++) {
+        refused &= calls[r].status != COURSE_OK;
+        c->idle_call[r].status = calls[r].status;
+        describe(&calls[r], c->idle_call[r].text, sizeof c->idle_call[r].text);
+    }
     for (int r = 0; r < n && used < sizeof text; r++) {
-        char one[sizeof c->idle_call[r].text];
-        describe(&calls[r], one, sizeof one);
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%d: %s", r ? "; " : "", r + 1,
-                                 one);
+                                 c->idle_call[r].text);
     }
     check_case(c, "calls that must be refused%s, %s", refused ? "" : ", or have nothing to do",
                text);
     check_rounds(c, n);
     c->idle = true;
-    for (int r = 0; r < n; r++) {
-        c->idle_call[r].status = calls[r].status;
-        describe(&calls[r], c->idle_call[r].text, sizeof c->idle_call[r].text);
-    }
 }
 
 static bool is_tensor(const struct check* c, const char* name) {
@@ -205,8 +203,8 @@ void check_launches_fail(struct check* c, void (*declare)(struct check* c, void*
 }
 
 void check_status_alone(struct check* c, int status) {
-    enum { NONE = 1 << 20 };
-    check_fail_call(c, "launch", NONE);
+    enum { NEVER = 1 << 20 };  // no call has so many launches
+    check_fail_call(c, "launch", NEVER);
     check_expect(c, status, CAUSE_wrong_status);
     check_run(c);
     const int got = c->answer.status[0];

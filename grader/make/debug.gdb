@@ -19,7 +19,11 @@ lines = os.environ.get("DEBUG_LINES", "").split()
 element = os.environ.get("DEBUG_ELEMENT", "")
 wrong = os.environ.get("DEBUG_WRONG", "")
 hits = []  # the breakpoints of the last stop
-gdb.events.stop.connect(lambda event: hits.__setitem__(slice(None), getattr(event, "breakpoints", [])))
+
+def note_stop(event):
+    hits[:] = getattr(event, "breakpoints", [])
+
+gdb.events.stop.connect(note_stop)
 
 def student_frame(frame):
     while frame is not None:
@@ -34,7 +38,8 @@ def watch_element(frame):
     first, second = ("x0", "x1") if "aarch64" in frame.architecture().name() else ("rdi", "rsi")
     address = int(gdb.parse_and_eval("(unsigned long)$" + first))
     kind = {1: "char", 2: "short", 4: "int", 8: "long"}[int(gdb.parse_and_eval("(int)$" + second))]
-    watch = gdb.Breakpoint("*(unsigned %s*)%d" % (kind, address), gdb.BP_WATCHPOINT, gdb.WP_WRITE, True)
+    place = "*(unsigned %s*)%d" % (kind, address)
+    watch = gdb.Breakpoint(place, gdb.BP_WATCHPOINT, gdb.WP_WRITE, True)
     watch.silent = True
     return watch
 
