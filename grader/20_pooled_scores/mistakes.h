@@ -63,7 +63,7 @@ static enum cause explain_slips(const struct suspect* s) {
         {CAUSE_inner_tail, {.tail_keys = true, .tail_rows = true}},
         {CAUSE_pool_rows, {.place = BY_TILE}},
         {CAUSE_pool_rows, {.place = BY_TILE_NUMBER}},
-        {CAUSE_pool_rows, {.all_rest = true}},
+        {CAUSE_pool_end, {.all_rest = true}},
         {CAUSE_place_in_tile, {.mask = TILES_FROM_ZERO}},
         {CAUSE_place_in_tile, {.mask = POOL_FROM_ZERO}},
         {CAUSE_merge_lost, {.last_part = true}},

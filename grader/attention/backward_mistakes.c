@@ -445,7 +445,7 @@ static enum cause explain_nonfinite(const struct suspect* s) {
     bool made = false;
     for (int64_t e = 0; e < s->tensor->count; e++)
         made |= !s->tensor->untouched[e] && !isfinite(s->tensor->got[e]) &&
-                check_was_written(s->tensor, e);
+                isfinite(s->tensor->want[e]) && check_was_written(s->tensor, e);
     if (!made && p->N_k == 0) return CAUSE_NONE;
     for (int64_t e = 0; e < LSE->count; e++) {
         if (isinf(LSE->value[e])) return are_numbers_right(s) ? CAUSE_masked_row : CAUSE_NONE;
@@ -472,8 +472,10 @@ static bool is_rounding(const struct suspect* s) {
     sizes.absolute = true;
     sizes.flaw.delta = ADDED;
     backward_guess(s, &sizes, terms);
-    for (int64_t e = 0; e < t->count; e++)
-        yes &= t->untouched[e] || fabs(t->got[e] - t->want[e]) <= 0x1p-8 * terms[e];
+    for (int64_t e = 0; e < t->count; e++) {
+        const double error = fabs(t->got[e] - t->want[e]);  // of an infinite one: no rounding
+        yes &= t->untouched[e] || (isfinite(error) && error <= 0x1p-8 * terms[e]);
+    }
     free(terms);
     return yes;
 }

@@ -181,6 +181,7 @@ void check_case(struct check* c, const char* format, ...) {
 
 void check_watch(struct check* c, enum watch watch) {
     c->watch = watch;
+    if (watch == WATCH_PROFILE) c->record->profiled = true;
 }
 
 static void select_round(struct check* c, struct tensor* t) {

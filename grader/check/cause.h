@@ -98,7 +98,8 @@
     CAUSE(overflow, "exp overflows on large scores: first subtract the row's maximum so far, not " \
                     "that of a tile alone, or LSE")                                                \
     CAUSE(max_init,                                                                                \
-          "the running maximum must start at -infinity, and no finite number stands for it")       \
+          "the maximum must start at -infinity, also in lanes and warps that have no element; no " \
+          "finite number stands for it")                                                           \
     CAUSE(max_of_others, "the maximum is no number of its row: something else is compared on the " \
                          "way, sums maybe")                                                        \
     CAUSE(max_unscaled,                                                                            \
@@ -320,6 +321,8 @@
     CAUSE(pool_hidden, "hidden keys count in the mean of a pool, as weights of 0")                 \
     CAUSE(pool_order, "weights first, then their mean: exp of a mean is not a mean of exp")        \
     CAUSE(pool_rows, "query i belongs to pool i / pool, key j to j / pool, wherever tiles begin")  \
+    CAUSE(pool_end, "keys behind the end of a pool count, in its last tile: there the next pool "  \
+                    "begins, or zeros do")                                                         \
     /* decoding */                                                                                 \
     CAUSE(merge_weights,                                                                           \
           "parts of a row are added as if each weighed the same: part s counts exp(LSE_s - M) "    \

@@ -98,7 +98,7 @@ struct budget budget_from(const struct tensor* t, const double* standard) {
 // ---- the picture of a failure
 
 // One character for each of up to 16 x 16 cells: '.' right, '+' some wrong, '#' all wrong, 'o' all
-// never written.
+// never written. Four rows or more that are the same are one line.
 static void append_map(struct result_item* record, const struct tensor* t, const bool* poison,
                        double tolerance) {
     enum { SIDE = 16 };
@@ -125,15 +125,20 @@ static void append_map(struct result_item* record, const struct tensor* t, const
     else
         record_append(record, "where (%lld x %lld elements", (long long)rows, (long long)columns);
     record_append(record, "; . right, + some wrong, # all wrong, o never written):\n");
+    char row[SIDE][SIDE + 1];
     for (int64_t y = 0; y < down; y++) {
-        record_append(record, "    ");
         for (int64_t x = 0; x < across; x++)
-            record_append(record, "%c",
-                          !wrong[y][x]                   ? '.'
-                          : unwritten[y][x] == all[y][x] ? 'o'
-                          : wrong[y][x] == all[y][x]     ? '#'
-                                                         : '+');
-        record_append(record, "\n");
+            row[y][x] = !wrong[y][x]                   ? '.'
+                        : unwritten[y][x] == all[y][x] ? 'o'
+                        : wrong[y][x] == all[y][x]     ? '#'
+                                                       : '+';
+        row[y][across] = 0;
+    }
+    for (int64_t y = 0, same; y < down; y += same) {
+        for (same = 1; y + same < down && strcmp(row[y], row[y + same]) == 0; same++) continue;
+        if (same < 4) same = 1;
+        record_append(record, same > 1 ? "    %s  %lld times\n" : "    %s\n", row[y],
+                      (long long)same);
     }
 }
 

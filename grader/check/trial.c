@@ -189,7 +189,11 @@ bool trial_failed_to_start(const struct arena* a, const struct wall_result* r) {
 // once more: the machine may have had no process left.
 static struct wall_result run_packed(struct check* c, struct arena* a, enum run run, bool watched) {
     pack(c, a, run);
-    if (run == REAL && a == &c->arena && c->session->visit) c->session->visit(c);
+    if (run == REAL && a == &c->arena && c->session->visit) {
+        c->session->visit(c);
+        arena_free(a);  // the program has run there: what is changed in place has other numbers now
+        pack(c, a, run);
+    }
     struct wall_result r = run_program(c, a, watched);
     if (!trial_failed_to_start(a, &r)) return r;
     free(r.output);

@@ -55,6 +55,7 @@ struct result_item {
     int broken;          // a promise of the contract that was not kept (check/), 0: none; likewise
     int rank;            // of its cause: enum cause_rank (check/cause.h); likewise
     bool counted;        // failed by a count, whose lines make profile tells; likewise
+    bool profiled;       // it has a case that make profile takes; likewise
     enum visit visit;    // likewise
     bool own_words;      // its message says more than others with its cause; likewise
     bool missing;        // nothing is there, which the cause says as well; likewise

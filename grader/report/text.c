@@ -256,7 +256,10 @@ static void print_next(const struct result* r, const struct result_item* failed)
     if (*r->card) snprintf(card, sizeof card, " CARD=%s", r->card);
     printf("Next: make hint LESSON=%.*s%s\n", digits, number, cause);
     if (r->text) return;
-    if (failed->counted)
+    if (failed->counted && failed->profiled)
+        printf("      make profile LESSON=%.*s%s%s CASE='%s'\n", digits, number, file, card,
+               failed->name);
+    else if (failed->counted)
         printf("      make profile LESSON=%.*s%s%s\n", digits, number, file, card);
     else
         printf("      make debug LESSON=%.*s%s%s SEED=%s CASE='%s'\n", digits, number, file, card,
@@ -264,6 +267,20 @@ static void print_next(const struct result* r, const struct result_item* failed)
 }
 
 // ---- what a report ends with: the cause, the line, the item
+
+// Adds to a finding's first line, if that is in a header of the course, the line of the file from
+// which it was called.
+static void add_caller(const struct result* r, const char* finding, char* line, size_t size) {
+    const char *slash = strrchr(r->file, '/'), *name = slash ? slash + 1 : r->file;
+    const char* next = strstr(finding, RESULT_FINDING);
+    char called[sizeof r->file + 16];
+    snprintf(called, sizeof called, ", called at %s:", name);
+    const char* at = strstr(finding, called);
+    if (!strstr(line, called + strlen(", called at ")) && at && (!next || at < next)) {
+        const size_t n = strlen(line);
+        snprintf(line + n, size - n, "%.*s", (int)strcspn(at, "\n"), at);
+    }
+}
 
 // What is known of the line that is to be mended. "": nothing.
 static void find_line(const struct result* r, const struct result_item* failed, char* line,
@@ -276,6 +293,7 @@ static void find_line(const struct result* r, const struct result_item* failed, 
     if (from && !r->message[0]) {
         from += sizeof mark - 1;
         snprintf(line, size, "%.*s", (int)strcspn(from, "\n"), from);
+        add_caller(r, from, line, size);
     } else if (from) {
         while (from > all && from[-1] != '\n') from--;
         snprintf(line, size, "%.*s", (int)strcspn(from, "\n"), from);

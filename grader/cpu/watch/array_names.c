@@ -253,6 +253,19 @@ static void name_allocation(struct array_name* n, const struct allocation* a, co
     n->id = (best < 0 ? 1u << 20 | a->number : 1u << 21 | (unsigned)arguments[best].index);
 }
 
+// Between the guards of two allocations: the nearer one, if it is not far, either before or behind.
+static const struct allocation* nearest_allocation(const char* p) {
+    const struct pool* pool = cudev_pool_of(p);
+    const struct allocation* nearest = NULL;
+    ptrdiff_t least = 1 << 20;  // bytes
+    for (size_t i = 0; pool && i < pool->count; i++) {
+        const struct allocation* a = &pool->table[i];
+        ptrdiff_t away = p < a->data ? a->data - p : p - (a->data + a->bytes);
+        if (away < least) least = away, nearest = a;
+    }
+    return nearest;
+}
+
 void cudev_name_array(struct array_name* n, const struct worker* w, uint64_t offset, size_t bytes) {
     memset(n, 0, sizeof *n);
     if (offset >= WINDOW_OFFSET) {
@@ -261,6 +274,7 @@ void cudev_name_array(struct array_name* n, const struct worker* w, uint64_t off
     }
     const char* p = ARENA_BASE + offset;
     const struct allocation* a = cudev_allocation_at(p);
+    if (!a) a = nearest_allocation(p);
     if (a) {
         name_allocation(n, a, p, bytes);
         return;

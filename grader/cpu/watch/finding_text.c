@@ -210,6 +210,9 @@ static const char* advice(const struct finding* f) {
                "before it, and says so\n        once it has added: load_acquire() and "
                "add_release(), or atomics with a __threadfence() on both sides";
     case FOUND_OUT_OF_BOUNDS:
+        if (strstr(f->what, "[-"))
+            return "which index becomes negative? the first block and the first tile are the usual "
+                   "suspects";
         return "which index gets there? the last block and the last tile are the usual suspects";
     case FOUND_UNINITIALISED:
         if (f->copied)
