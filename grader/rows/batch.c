@@ -152,6 +152,18 @@ void batch_misaligned(struct check* c, const struct rows* of, int64_t rows, int6
         check_run(c);
         call.judge(c, &b);
     }
+    batch_rows_anywhere(c, of, call);
+}
+
+void batch_rows_anywhere(struct check* c, const struct rows* of, struct batch_call call) {
+    for (int i = 0; i < 1 + of->writes_rows; i++) {
+        struct batch b = batch_of(c, of, 3, 8192);
+        *(i ? &b.stride_out : &b.stride) += 2 * check_pick(c, 0, 15) + 1;
+        batch_begin(&b, "8192 columns, rows that begin anywhere");
+        call.fill(c, &b);
+        check_run(c);
+        if (call.judge) call.judge(c, &b);
+    }
 }
 
 // ---- rows apart

@@ -105,9 +105,13 @@ void batch_apart(struct check* c, const struct rows* of, int64_t rows, int64_t c
                  struct batch_call call);
 
 // One call for each array, which begins alone at an odd float. rows and cols: multiples of 4, so
-// that nothing else keeps a kernel from taking several floats at once.
+// that nothing else keeps a kernel from taking several floats at once. Then batch_rows_anywhere().
 void batch_misaligned(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                       struct batch_call call);
+
+// x is aligned, and so wide that each thread has whole pieces, but its stride is odd; then y's.
+// Without a judge the accesses alone are watched.
+void batch_rows_anywhere(struct check* c, const struct rows* of, struct batch_call call);
 
 // A call with rows of `narrow` numbers, packed, on another GPU, and one with rows of `wide` ones:
 // what the first has asked of CUDA is too little for the second, and asked for another device.
