@@ -84,6 +84,16 @@ $(B)/grader/%-cpu.o: grader/%.c $(B)/grader/flags
 	$(compile)
 $(B)/grader/%-cpu.o: grader/%.S $(B)/grader/flags
 	$(compile)
+# The gates of the runtime's functions are made from the headers that declare these.
+GATES = grader/run/gate_calls.awk grader/cpu/include/cuda_runtime_api.h grader/cpu/include/cudev/abi.h
+$(B)/grader/run/gate_calls.c: $(GATES)
+	@mkdir -p $(@D)
+	@awk -f $(GATES) >$@
+$(B)/grader/run/calls: $(GATES)
+	@mkdir -p $(@D)
+	@awk -v names=1 -f $(GATES) >$@
+$(B)/grader/run/gate_calls-cpu.o: $(B)/grader/run/gate_calls.c $(B)/grader/flags
+	$(compile)
 $(B)/grader/%-cuda.o: grader/%.c $(B)/grader/flags
 	$(compile)
 $(B)/grader/%-bench.o: grader/%.c $(B)/grader/flags
@@ -129,7 +139,7 @@ CHECKS  = $(LESSONS:%=$(B)/grader/%/check)
 # A lesson without a call.c has no kernel.
 KERNELS = $(patsubst grader/%/call.c,%,$(wildcard grader/*/call.c))
 # What a check compiles and links a submission with.
-WITH    = $(addprefix $(B)/,libcpu.a cpu/rewrite cpu/librun.a) $(addprefix $(B)/grader/run/,front-cpu.o border-cpu.o)
+WITH    = $(addprefix $(B)/,libcpu.a cpu/rewrite cpu/librun.a) $(addprefix $(B)/grader/run/,front-cpu.o border-cpu.o calls)
 TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(WITH) $(B)/cpu/libcudev.a $(LESSONS:%=$(B)/grader/%/sources) \
           $(if $(CUDA),$(KERNELS:%=$(B)/grader/%/call-cuda.o) $(B)/cuda/librun.a)
 
@@ -138,7 +148,7 @@ tools: $(TOOLS)
 $(B)/libgrader.a: $(call objects,$(ROOMS)) $(if $(filter coverage,$(BUILD)),$(B)/grader/test/counted.o)
 $(B)/libcpu.a: $(call objects,cpu/cards cpu/device cpu/watch)
 $(B)/cpu/libcudev.a: $(call objects,cpu/cards cpu/device cpu/watch cpu/any)
-$(B)/cpu/librun.a: $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
+$(B)/cpu/librun.a: $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o $(B)/grader/run/gate_calls-cpu.o
 $(B)/cuda/librun.a: $(RUN:%.o=%-cuda.o)
 %.a:
 	@mkdir -p $(@D)
@@ -158,7 +168,7 @@ $(CHECKS): %/check: %/check.o $(B)/libgrader.a | %/sources $(WITH)
 	$(link)
 
 # Which sources decide a grade: those of the check, and what runs the kernel.
-DEVICE_OBJECTS = $(REWRITE) $(call objects,cpu/cards cpu/device cpu/watch) $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
+DEVICE_OBJECTS = $(REWRITE) $(call objects,cpu/cards cpu/device cpu/watch) $(RUN:%.o=%-cpu.o) $(addprefix $(B)/grader/run/,calls-cpu.o gate_calls-cpu.o)
 $(KERNELS:%=$(B)/grader/%/sources): %/sources: %/call-cpu.o $(DEVICE_OBJECTS)
 $(LESSONS:%=$(B)/grader/%/sources): %/sources: %/check.o $(B)/libgrader.a grader/make/sources.awk
 	@awk -f grader/make/sources.awk \

@@ -12,6 +12,7 @@ struct reader {
     const char *at, *end;
     int section;   // of the line that was read
     bool spliced;  // the line before ended with a backslash
+    bool open;     // a /* may be open: a line that begins with // may be code
     char* line;    // as it is compared; owned, as long as the longest line
     bool is_title;
 };
@@ -46,13 +47,21 @@ static bool next_line(struct reader* r) {
     return true;
 }
 
+// Is a comment of several lines open behind this one? /* in a string counts, too: that is rare.
+static bool leaves_open(const char* line, bool open) {
+    const char* p;
+    for (; (p = strstr(line, open ? "*/" : "/*")); line = p + 2) open = !open;
+    return open;
+}
+
 // The next line that counts.
 static bool next_counted(struct reader* r) {
     while (next_line(r)) {
         size_t n = strlen(r->line);
         bool was_spliced = r->spliced;
         r->spliced = n > 0 && r->line[n - 1] == '\\';
-        bool comment = strncmp(r->line, "//", 2) == 0 && !was_spliced && !r->spliced;
+        bool comment = strncmp(r->line, "//", 2) == 0 && !was_spliced && !r->spliced && !r->open;
+        if (!comment) r->open = leaves_open(r->line, r->open);
         if (n > 0 && (!comment || r->is_title)) return true;
     }
     return false;

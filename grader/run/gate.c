@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "cpu/include/cuda_runtime_api.h"
 #include "cpu/include/cudev.h"
 #include "run/host.h"
 #include "run/meter.h"
@@ -114,6 +115,29 @@ int cudev_may_write(const void* address, size_t bytes) {
 
 int cudev_is_host_memory(const void* address) {
     return host_owns(address, 1, NULL);
+}
+
+// ---- the runtime: gate_calls.awk has a function for each of its own
+
+void gate_call(const char* function) {
+    char what[80];
+    snprintf(what, sizeof what, "%s(), a function of the host, in a kernel", function);
+    if (cudev_is_kernel()) cudev_refuse(what, "call it in the launcher");
+}
+
+void gate_output(const char* function, const void* output, size_t bytes) {
+    char what[80];
+    snprintf(what, sizeof what, "%s() that writes to memory of others", function);
+    if (output && !cudev_may_write(output, bytes))
+        cudev_refuse(what, "give it the address of a variable of the launcher");
+}
+
+void gate_copy(const char* function, const void* to, size_t bytes) {
+    struct cudaPointerAttributes a;
+    if (bytes == 0 || !own.tensors) return;
+    if (cudaPointerGetAttributes(&a, to) == cudaSuccess && a.type != cudaMemoryTypeUnregistered)
+        return;
+    gate_output(function, to, bytes);
 }
 
 // ---- random numbers: a state that threads of a kernel would share unseen

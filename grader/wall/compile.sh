@@ -47,9 +47,10 @@ compiler() {
 }
 
 # rename OBJECT SYMBOLS: C's functions that follow pointers or files become the runner's
-# (run/gate.c), and the submission's variables its own, whatever they are called.
+# (run/gate.c), CUDA's go through its gates, and the submission's variables are its own, whatever
+# they are called.
 rename() {
-    sed 's/.*/& gate_&/' lib/gated >"$2.renamed" &&
+    sed 's/.*/& gate_&/' lib/gated lib/calls >"$2.renamed" &&
         awk 'BEGIN { print "none" } $2 ~ /^[BDGRS]$/ { print $1 }' "$2" >"$2.variables" &&
         objcopy --redefine-syms="$2.renamed" --localize-symbols="$2.variables" "$1"
 }
@@ -144,7 +145,12 @@ fi
 {
     watched=$(cat lib/cxxflags-watched)
     { g++ $watched $include -E -dD out/source/unit.cpp -o out/watched.ii &&
-        g++ ${watched%-include*} $calls $names_shown "$here" -c out/watched.ii -o out/watched.o; } || exit "$NOT_WATCHED"
+        g++ ${watched%-include*} $calls -Wpedantic -fdump-tree-tsan-lineno=out/tsan $names_shown "$here" \
+            -c out/watched.ii -o out/watched.o; } || exit "$NOT_WATCHED"
+    # What nobody would see of it: FILE:LINE of the first place
+    awk -f lib/by_value.awk out/tsan >out/by_value || exit "$NO_OBJECTS"
+    sed -n 's/^\([^ :]*:[0-9]*\):.*zero-size array.*\[-Wpedantic\]$/\1/p' out/said-watched | head -n 1 >out/endless
+    rm -f out/tsan
     names out/watched.o >out/symbols-watched && rename out/watched.o out/symbols-watched || exit "$NO_OBJECTS"
     link out/watched out/watched.o -Wl,-u,cudev_write_profile || exit "$NOT_LINKED"
 } 2>out/said-watched &

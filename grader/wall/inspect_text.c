@@ -18,6 +18,7 @@ struct reader {
     const char* at;
     const char* file;  // the student's, as the compiler names it
     int line;
+    int round;  // brackets of ( ) that are open
     bool inside, line_start;
     const char* word;  // the current token
     size_t length;
@@ -138,11 +139,19 @@ static const char* const cuda_attributes[] = {"global",
                                               "device_builtin",
                                               NULL};
 // Builtins behind NULL, NAN, INFINITY, offsetof and va_arg, and hints to the compiler.
-static const char* const builtins[] = {
-    "__builtin_nan",      "__builtin_nanf",      "__builtin_inf",      "__builtin_inff",
-    "__builtin_huge_val", "__builtin_huge_valf", "__builtin_offsetof", "__builtin_va_start",
-    "__builtin_va_end",   "__builtin_va_arg",    "__builtin_expect",   "__builtin_unreachable",
-    "__builtin_assume",   "__builtin_FILE",      "__builtin_LINE",     NULL};
+static const char* const builtins[] = {"__builtin_nan",
+                                       "__builtin_nanf",
+                                       "__builtin_inf",
+                                       "__builtin_inff",
+                                       "__builtin_huge_val",
+                                       "__builtin_huge_valf",
+                                       "__builtin_offsetof",
+                                       "__builtin_expect",
+                                       "__builtin_unreachable",
+                                       "__builtin_assume",
+                                       "__builtin_FILE",
+                                       "__builtin_LINE",
+                                       NULL};
 // What the rewriter and __shared__ put into a line behind ::cudev::, and other words of theirs.
 static const char* const of_cudev[] = {
     "site",    "named",      "known",   "deduced", "unset",     "next_round", "dynamic_array",
@@ -226,8 +235,23 @@ static bool is_digraph(const struct reader* r) {
            (p[0] == ':' && p[1] == '>');
 }
 
+// Does the reader stand on the ] of an array without a size, a member or a declared one? Nobody
+// knows where such an array ends, and accesses to a local or constant one are not announced.
+static bool is_endless(const struct reader* r) {
+    struct reader ahead = *r;
+    if (!is(r, "]") || !was(r, 0, "[") || was(r, 1, "operator")) return false;
+    bool more = next(&ahead);
+    for (int depth = 0; more && (depth > 0 || is(&ahead, "[")); more = next(&ahead))
+        depth += is(&ahead, "[") ? 1 : is(&ahead, "]") ? -1 : 0;
+    return more && (is(&ahead, ";") || is(&ahead, ">") || (r->round == 0 && is(&ahead, ",")));
+}
+
 static bool read_word(struct reader* r, const struct where* w) {
     const char* const* name = instrumentation;
+    r->round += is(r, "(") ? 1 : is(r, ")") ? -1 : 0;
+    if (!w->gpu && is_endless(r))
+        return inspect_refuse(&w->place, r->line,
+                              "an array without a size: give it one, or use a pointer");
     if (is(r, "__attribute__") || is(r, "__attribute")) return read_attributes(r, 0, w);
     if (is(r, "[") && was(r, 0, "[")) return read_attributes(r, 2, w);
     if (is_digraph(r))
@@ -260,6 +284,9 @@ static bool read_word(struct reader* r, const struct where* w) {
     if (is_one_of(r, per_thread))
         return inspect_refuse(&w->place, r->line, "%.*s: host threads have no place in a launcher",
                               (int)r->length, r->word);
+    if (starts(r, "__builtin_va_"))
+        return inspect_refuse(&w->place, r->line,
+                              "a function with any number of arguments: use a template");
     if (starts(r, "__builtin_") && !is_one_of(r, builtins))
         return inspect_refuse(
             &w->place, r->line,

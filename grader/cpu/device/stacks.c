@@ -64,12 +64,6 @@ void cudev_stacks_close(struct worker* w) {
     s->ready = 0;  // the other guard pages have become one with the rest
 }
 
-// Stacks start at different distances from their top. Otherwise all stacks would compete for the
-// same lines of the first-level cache.
-char* cudev_stack_top(const struct worker* w, unsigned stack) {
-    return cudev_stack_bottom(w, stack + 1) - stack % 61 * 192;
-}
-
 // ---- what threads leave on their stacks ---------------------------------------------------------
 //
 // A local variable without a value shall not hold what an earlier thread has left: there a wrong

@@ -18,14 +18,19 @@ void cudev_stacks_reset(struct worker* w);  // all stacks are free, whatever run
 // Between launches nobody sees what kernels have left on their stacks.
 void cudev_stacks_open(struct worker* w);
 void cudev_stacks_close(struct worker* w);
-char* cudev_stack_top(const struct worker* w, unsigned stack);  // where a new thread starts
 static inline char* cudev_stack_bottom(const struct worker* w, unsigned stack) {
     return STACK_BASE + (size_t)w->number * WORKER_STACKS + (size_t)stack * STACK_SIZE;
 }
-// The worker goes on with this stack. Every watched access asks where it ends.
+// Where a new thread starts: stacks start at different distances from their top. Otherwise all
+// would compete for the same lines of the first-level cache.
+static inline char* cudev_stack_top(const struct worker* w, unsigned stack) {
+    return cudev_stack_bottom(w, stack + 1) - stack % 61 * 192;
+}
+// The worker goes on with this stack. Every watched access asks where it ends: what lies above is
+// nobody's.
 static inline void cudev_stack_use(struct worker* w, unsigned stack) {
     w->stack = stack;
-    w->stack_end = cudev_stack_bottom(w, stack + 1);
+    w->stack_end = cudev_stack_top(w, stack);
 }
 // Is the address in the guard page of the stack in use, or just below it, as with large frames?
 bool cudev_stack_guard_hit(const struct worker* w, const void* address);

@@ -184,13 +184,19 @@ void cudev_bounds_misaligned(struct watch* watch, uint64_t offset, size_t bytes,
 
 void cudev_bounds_index(long long index, const char* type, const char* file, int line,
                         const void* pc) {
+    enum { NEAR = 1 << 16 };  // more than the longest array in shared memory has behind a row
     struct worker* w = cudev_self;
-    if (!w || !w->watch || !w->watch->check) return;
+    if (!w || !w->watch) return;
+    // It may lead anywhere, and an access to a local or constant array is not announced.
+    const bool far = index < -NEAR || index > NEAR;
+    if (!w->watch->check && !far) return;
     struct finding* f = found(w->watch, FOUND_OUT_OF_BOUNDS, CUDEV_READ, pc);
-    if (!f) return;
-    snprintf(f->text, sizeof f->text, "index %lld of a %s", index, type);
-    snprintf(f->file, sizeof f->file, "%s", file);
-    f->line = line;
+    if (f) {
+        snprintf(f->text, sizeof f->text, "index %lld of a %s", index, type);
+        snprintf(f->file, sizeof f->file, "%s", file);
+        f->line = line;
+    }
+    if (far) cudev_stop_launch(w, cudaErrorIllegalAddress);
 }
 
 // Is anything at this address? A wild index rarely meets memory of the host.
