@@ -147,9 +147,8 @@ fi
     { g++ $watched $include -E -dD out/source/unit.cpp -o out/watched.ii &&
         g++ ${watched%-include*} $calls -Wpedantic -fdump-tree-tsan-lineno=out/tsan $names_shown "$here" \
             -c out/watched.ii -o out/watched.o; } || exit "$NOT_WATCHED"
-    # What nobody would see of it: FILE:LINE of the first place
+    # Where accesses would be seen by nobody: FILE:LINE of the first place
     awk -f lib/by_value.awk out/tsan >out/by_value || exit "$NO_OBJECTS"
-    sed -n 's/^\([^ :]*:[0-9]*\):.*zero-size array.*\[-Wpedantic\]$/\1/p' out/said-watched | head -n 1 >out/endless
     rm -f out/tsan
     names out/watched.o >out/symbols-watched && rename out/watched.o out/symbols-watched || exit "$NO_OBJECTS"
     link out/watched out/watched.o -Wl,-u,cudev_write_profile || exit "$NOT_LINKED"
@@ -239,6 +238,8 @@ if [ $status != 0 ] && [ $status != "$NOT_LINKED" ]; then
     [ $status = "$NOT_WATCHED" ] || status=$NO_OBJECTS
     exit "$status"
 fi
+# Nor are those to an array without elements announced, which g++ allows.
+sed -n 's/^\([^ :]*:[0-9]*\):.*zero-size array.*\[-Wpedantic\]$/\1/p' out/said-watched | head -n 1 >out/endless
 # out/linker: the words of the one that failed
 [ $status = 0 ] || cp out/watched.linker out/linker
 [ -n "$linked" ] || cp out/program.linker out/linker

@@ -54,6 +54,10 @@ static const struct {
     // a comment that hides the next line, or code behind the end of another
     {FRONT "// ---- 1 first\n// \\\nint f() {\nreturn 1;\n}\n" SECOND, {0, 1, 0}},
     {FRONT "// ---- 1 first\nint f() {\nint x = 8 /* *\\\n// 2;\nreturn 1;\n}\n" SECOND, {0, 2, 0}},
+    {FRONT
+     "// ---- 1 first\nint f() {\n/*\n//*/ x(); /*\n//*/ y(); /*\n//*/\nreturn 1;\n}\n" SECOND,
+     {0, 4, 0}},
+    {FRONT "// ---- 1 first\n// see a/*.cu\nint f() {\n// x\nreturn 1;\n}\n" SECOND, {0, 0, 0}},
     // a long line counts as several
     {FRONT "// ---- 1 first\nint f() {\nreturn 1" NINETY ";\n}\n" SECOND, {0, 1, 0}},
     {FRONT "// ---- 1 first\nint f() {\nreturn 1" NINETY NINETY NINETY ";\n}\n" SECOND, {0, 3, 0}},

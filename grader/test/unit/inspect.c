@@ -52,6 +52,12 @@ static const struct {
     {"# 1 \"other.h\"\nasm(\"a header's\");\n" LINE3 "int f;", ""},
     {" # 1 \"other.h\"\nasm(\"no header's\");", "x.cu:3: a directive has no place here"},
     {"#define f asm\n#undef f\nint g;", ""},
+    {"extern const float a[];", "x.cu:3: an array without a size"},
+    {"extern const float a[][4], b;", "x.cu:3: an array without a size"},
+    {"struct s { int n; float x[]; };", "x.cu:3: an array without a size"},
+    {"kind<float[]>::type x;", "x.cu:3: an array without a size"},
+    {"void f(float a[], int b[][4]); int c[] = {1}; auto g = [] { delete[] p; };", ""},
+    {"__builtin_va_start(list, n);", "x.cu:3: a function with any number of arguments"},
 };
 enum { TEXTS = sizeof texts / sizeof texts[0] };
 
@@ -150,6 +156,8 @@ static const struct {
     {"symbols", "add T 0 9\tx.cu:5\nadd_all T 0 9\nsqrtf U         \nprintf U\n_Z1kv W 0 1\n"},
     {"symbols-watched", "add T 0 9\nmemcpy U\n__tsan_read4 U\n"},
     {"sections", "  [ 1] .text PROGBITS\n  [ 2] .data PROGBITS\n"},
+    {"by_value", ""},
+    {"endless", ""},
     {"device", "int cudev_launch(int);"},
     {"watching", "void cudev_watch(void);"},
     {"runner", "main\nrun_gpu\n"},
@@ -214,6 +222,8 @@ static const struct {
     {"symbols", "cudaMemcpy3D U\n", "cannot follow: use cudaMemcpy2D(), once for each layer"},
     {"symbols-watched", "system U\n", "uses system"},
     {"symbols-gpu", "system U\n", "uses system"},
+    {"by_value", "x.cu:7\n", "x.cu:7: a call takes a structure from memory"},
+    {"endless", "x.cu:3\n", "x.cu:3: an array of 0 elements"},
     {"sections", "  [ 1] .init_array INIT_ARRAY\n", "section .init_array"},
     {"unit.ii", LINE3 "int g;", "reads differently"},
     {"watched.ii", LINE3 "#define COURSE_TRY\nint f;", "x.cu:3: defines COURSE_TRY anew"},
