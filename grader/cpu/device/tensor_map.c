@@ -4,6 +4,7 @@
 #include <string.h>
 #include "cpu/device/errors.h"
 #include "cpu/device/worker.h"
+#include "cpu/include/cudev.h"
 #include "cpu/include/cudev/hopper_abi.h"
 
 _Static_assert(sizeof(struct tensor_map) <= 128, "a CUtensorMap has 128 bytes");
@@ -29,6 +30,9 @@ int cudev_tensor_map_encode(void* map, const void* p, int type, int rank,
         return refuse(NOT_SUPPORTED, file, line, "the card is no Hopper GPU: CARD=h200 or h100");
     if (!map || !sizes || !strides || !box)
         return refuse(INVALID_VALUE, file, line, "a pointer is NULL");
+    if (cudev_self) return refuse(NOT_SUPPORTED, file, line, "a kernel makes no map");
+    if (cudev_may_write && !cudev_may_write(map, 128))
+        return refuse(INVALID_VALUE, file, line, "the map is not the program's own memory");
     if ((uintptr_t)map % 64) return refuse(INVALID_VALUE, file, line, "the map is misaligned");
     if (type != UINT8 && type != FLOAT16 && type != FLOAT32 && type != BFLOAT16)
         return refuse(INVALID_VALUE, file, line,
