@@ -182,25 +182,46 @@ static void safe(struct check* c) {
 
 // ---- costs, of one call each
 
-static const struct arena_traffic* traffic_of(struct check* c, int64_t M, int64_t N, int64_t K) {
+// Rows are `gap` elements apart.
+static const struct arena_traffic* traffic_apart(struct check* c, int64_t M, int64_t N, int64_t K,
+                                                 int gap) {
+    struct product p = product_of(c, &contract, M, N, K);
+    p.C_part.gap = p.A_part.gap = p.B_part.gap = gap;
     check_watch(c, WATCH_PROFILE);
-    sizes(c, M, N, K);
+    check_case(c,
+               gap ? "M = %d, N = %d, K = %d, rows with %d elements between them"
+                   : "M = %d, N = %d, K = %d",
+               (int)M, (int)N, (int)K, gap);
+    product_declare(&p);
+    product_fill(&p, -contract.largest, contract.largest);
+    check_run(c);
+    product_compare(&p);
     return check_traffic(c);
 }
 
 static const struct arena_traffic* traffic(struct check* c) {
-    return traffic_of(c, WHOLE, WHOLE, 2 * WHOLE_K);
+    check_watch(c, WATCH_PROFILE);
+    sizes(c, WHOLE, WHOLE, 2 * WHOLE_K);
+    return check_traffic(c);
 }
 static const double M_N_K = 2.0 * WHOLE * WHOLE * WHOLE_K;
 
-// Tiles of T x T of C read 2 M N K / T elements (README eq. 3). The budget allows T = 64. With
-// tiles of any size an element is loaded once for each.
-static void read_once_per_tile(struct check* c) {
-    const struct arena_traffic* t = traffic(c);
+// Tiles of T x T of C read 2 M N K / T elements (README eq. 3). The budget allows T = 64.
+static void judge_read(struct check* c, const struct arena_traffic* t) {
     check_at_most(c, CAUSE_too_much_read, "elements of A and B loaded for each multiplication",
                   (double)t->global_load_bytes / (4 * M_N_K), 2.0 / 64);
+}
+
+// With tiles of any size an element is loaded once for each. Where nothing is aligned a launcher
+// may have another kernel: its tiles, which cover as many elements, are the same (README).
+static void read_once_per_tile(struct check* c) {
+    judge_read(c, traffic(c));
     check_loaded_once(c, "A");
     check_loaded_once(c, "B");
+    check_stored_once(c, "C");
+    const struct arena_traffic* t = traffic_apart(c, WHOLE - 1, WHOLE - 1, 2 * WHOLE_K - 1, 2);
+    judge_read(c, t);
+    multiplied_loaded_once(c, t);
     check_stored_once(c, "C");
 }
 
@@ -211,25 +232,20 @@ static void read_once_per_tile(struct check* c) {
 static void judge_four(struct check* c, int M, int N, int K) {
     enum { GAP = 8 };
     const double M_N = (double)M * N, M_N_K = M_N * K;
-    struct product p = product_of(c, &contract, M, N, K);
-    p.C_part.gap = p.A_part.gap = p.B_part.gap = GAP;
-    check_watch(c, WATCH_PROFILE);
-    check_case(c, "M = %d, N = %d, K = %d, rows with %d elements between them", M, N, K, GAP);
-    product_declare(&p);
-    product_fill(&p, -contract.largest, contract.largest);
-    check_run(c);
-    product_compare(&p);
-    const struct arena_traffic* t = check_traffic(c);
+    const struct arena_traffic* t = traffic_apart(c, M, N, K, GAP);
     double could = 512 * (double)(t->global_load_requests + t->global_store_requests);
     double bytes = (double)(t->global_load_bytes + t->global_store_bytes);
     check_at_most(c, CAUSE_narrow_access, "global requests of a warp for each 512 bytes",
                   fmax(could / bytes, 1 + (could - bytes) / (4 * (M_N_K * 2 / 64 + M_N))), 1.5);
 }
 
-// Of how many rows there are nothing is asked.
+// Of how many rows there are nothing is asked; of the others' sizes, that they are multiples of 4.
+// The last tiles lack little: lanes without work make requests, too.
 static void four_at_a_time(struct check* c) {
     judge_four(c, WHOLE, WHOLE, 2 * WHOLE_K);
-    judge_four(c, WHOLE / 2 - 2 * (int)check_pick(c, 0, 7) - 1, WHOLE / 2, WHOLE_K);
+    const int M = WHOLE / 2 - 2 * (int)check_pick(c, 0, 7) - 1;
+    judge_four(c, M, WHOLE / 2, WHOLE_K);
+    judge_four(c, M, WHOLE / 2 - 4, WHOLE_K - 4);
 }
 
 // A sum a thread takes 2 wavefronts for the 32 multiplications of a warp; 8 x 8 sums take 16 / 64
@@ -248,19 +264,23 @@ static void judge_sharing(struct check* c, const struct arena_traffic* t, double
 }
 
 // Of sizes that are no whole tiles, and of odd ones, for which a launcher may have another kernel:
-// the tiles that cover them cost what whole ones do. Those of 64 x 256 are tiles, too.
+// the tiles that cover them cost what whole ones do. Those of 64 x 256 are tiles, too. Rows that
+// are apart are no other case.
 static void registers_share(struct check* c) {
     const int64_t odd = WHOLE - 2 * check_pick(c, 0, 3) - 1;
-    judge_sharing(c, traffic(c), M_N_K);
+    judge_sharing(c, traffic_apart(c, WHOLE, WHOLE, WHOLE_K, 0), M_N_K / 2);
     judge_sharing(c,
-                  traffic_of(c, WHOLE - 4 * check_pick(c, 1, 7), WHOLE - 4 * check_pick(c, 1, 7),
-                             2 * WHOLE_K - 4 * check_pick(c, 1, 3)),
-                  M_N_K);
-    judge_sharing(c, traffic_of(c, odd, odd, WHOLE_K - 1), M_N_K / 2);
+                  traffic_apart(c, WHOLE - 4 * check_pick(c, 1, 7), WHOLE - 4 * check_pick(c, 1, 7),
+                                WHOLE_K - 4 * check_pick(c, 1, 3), 8),
+                  M_N_K / 2);
+    judge_sharing(c, traffic_apart(c, odd, odd, WHOLE_K - 1, 0), M_N_K / 2);
 }
 
 static void no_conflicts(struct check* c) {
     multiplied_without_conflicts(c, traffic(c), M_N_K / 32 * 2);
+    // Nothing is aligned.
+    const struct arena_traffic* t = traffic_apart(c, WHOLE / 2 - 1, WHOLE / 2 - 1, WHOLE_K - 1, 2);
+    multiplied_loads_without_conflicts(c, t, M_N_K / 8 / 32 * 2);
 }
 
 static const struct item items[] = {

@@ -563,6 +563,19 @@ void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t
                   (all - conflicts) / most, 1.5);
 }
 
+void multiplied_loads_without_conflicts(struct check* c, const struct arena_traffic* t,
+                                        double most) {
+    const double conflicts = (double)t->shared_load_conflicts;
+    const double useful = (double)t->shared_load_wavefronts - conflicts;
+    check_at_most(c, CAUSE_bank_conflicts, "wavefronts that load, lost for each useful one",
+                  useful > 0 ? conflicts / fmin(useful, most) : 0, 0.15);
+}
+
+void multiplied_loaded_once(struct check* c, const struct arena_traffic* t) {
+    check_loaded_once_of(c, "A", t->global_load_bytes / 7);
+    check_loaded_once_of(c, "B", t->global_load_bytes / 7);
+}
+
 // C[i][j] = sum_k altered(A[i][k], B[k][j]), in float, rounded to the matrices' dtype.
 void multiplied_as_altered(struct check* c, const struct product* p) {
     double* altered = check_allocate(c, 2 * p->C.t->count, sizeof *altered);

@@ -112,4 +112,15 @@ void multiplied_as_altered(struct check* c, const struct product* p);
 // Half as many again are too many: lanes that go one after another could avoid conflicts.
 void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t, double most);
 
+// The same of loads alone, which each product needs. Where nothing is aligned numbers may come into
+// shared memory one by one, and those of a row may meet others there.
+void multiplied_loads_without_conflicts(struct check* c, const struct arena_traffic* t,
+                                        double most);
+
+// Of one call whose last tiles are not whole, like check_loaded_once() of A and of B. A seventh of
+// what is loaded is allowed: who keeps addresses inside of the arrays, instead of guarding loads,
+// has the last row and column of the matrices several times, too. Who loads both twice has a
+// quarter of it again.
+void multiplied_loaded_once(struct check* c, const struct arena_traffic* t);
+
 #endif
