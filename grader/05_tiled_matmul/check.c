@@ -119,8 +119,16 @@ static void cheap(struct check* c) {
     // Odd sizes have tiles, too: the last ones cost what whole ones do.
     enum { LESS = 5 };
     sizes(c, SIZE - LESS, SIZE - LESS, SIZE - LESS);
+    t = check_traffic(c);
     check_at_most(c, CAUSE_too_much_read, "times that each element of A and B is loaded",
-                  (double)check_traffic(c)->global_load_bytes / (4 * elements),
+                  (double)t->global_load_bytes / (4 * elements), (double)SIZE / SMALLEST_TILE);
+    multiplied_loaded_once(c, t);
+    check_stored_once(c, "C");
+    // So has a K of one tile, or less.
+    const int64_t K = check_pick(c, SMALLEST_TILE, 2 * SMALLEST_TILE);
+    sizes(c, SIZE, SIZE, K);
+    check_at_most(c, CAUSE_too_much_read, "times that each element of A and B is loaded",
+                  (double)check_traffic(c)->global_load_bytes / (4.0 * 2 * SIZE * (double)K),
                   (double)SIZE / SMALLEST_TILE);
 }
 
