@@ -255,12 +255,14 @@ static void safe(struct check* c) {
 // side: 4 sectors of A where one could hold the 4 numbers, 3 in vain for two requests. With lanes
 // down a column it is 28 of 32. Only as many requests count as a thread for each element makes:
 // loads that nobody needs could hide the others.
-enum { COST_M = 2 * WHOLE, COST_N = 3 * WHOLE, COST_K = 2 * WHOLE };
+enum { COST_M = 2 * WHOLE, COST_N = 3 * WHOLE, COST_K = 2 * WHOLE, NARROW = WHOLE / 2 };
 
 // `odd`: rows begin anywhere, so 8 lanes side by side may touch a sector more.
 static void judge_sectors(struct check* c, bool odd) {
     const struct arena_traffic* t = check_traffic(c);
-    const double sums = (double)(check_int_of(c, "M") * check_int_of(c, "N"));
+    const int64_t M = check_int_of(c, "M"), N = check_int_of(c, "N");
+    const double sums = (double)(M * N);
+    const double of_blocks = (double)(CEIL_DIV(M, NARROW) * CEIL_DIV(N, NARROW) * NARROW * NARROW);
     double needed = 2.0 * sums * (double)check_int_of(c, "K") / 32, stores = sums / 32;
     double loads = fmin((double)t->global_load_requests, needed);
     check_at_most(c, CAUSE_uncoalesced, "sectors moved in vain for each load of a warp, of A and B",
@@ -274,16 +276,20 @@ static void judge_sectors(struct check* c, bool odd) {
     check_at_most(c, CAUSE_idle_lanes, "requests that load, for each that whole warps need",
                   (double)t->global_load_requests / needed, 4);
     check_at_most(c, CAUSE_idle_lanes, "requests that store, for each that whole warps need",
-                  (double)t->global_store_requests / (COST_M * COST_N / 32.0), 4);
+                  (double)t->global_store_requests / (of_blocks / 32), 4);
 }
 
+// For sizes that are no whole blocks a launcher may have another kernel, and for rows of C that are
+// shorter than a warp.
 static void coalesced(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     sizes(c, COST_M, COST_N, COST_K);
     judge_sectors(c, false);
-    // For sizes that are no whole blocks a launcher may have another kernel.
-    sizes(c, COST_M - check_pick(c, 1, 7), COST_N - check_pick(c, 1, 7), COST_K);
+    const int64_t M = COST_M - check_pick(c, 1, 7), N = COST_N - check_pick(c, 1, 7);
+    sizes(c, M, N, COST_K - check_pick(c, 1, 7));
     judge_sectors(c, true);
+    sizes(c, COST_N, NARROW, COST_K / 2);
+    judge_sectors(c, false);
 }
 
 static void coalesced_grid(struct check* c) {
@@ -293,8 +299,11 @@ static void coalesced_grid(struct check* c) {
         stride(c, COST_M, COST_N, COST_K, blocks[i]);
         judge_sectors(c, false);
     }
-    stride(c, COST_M - check_pick(c, 1, 7), COST_N - check_pick(c, 1, 7), COST_K, blocks[1]);
+    const int64_t M = COST_M - check_pick(c, 1, 7), N = COST_N - check_pick(c, 1, 7);
+    stride(c, M, N, COST_K - check_pick(c, 1, 7), blocks[1]);
     judge_sectors(c, true);
+    stride(c, COST_N, NARROW, COST_K / 2, blocks[0]);
+    judge_sectors(c, false);
 }
 
 // ---- items: how a grid runs
