@@ -368,7 +368,8 @@ static void judge_both(struct check* c, const struct arena_traffic* t, double mo
 
 // The tiles at the edge are tiles, too. Rows of whole sectors: they cost no more than whole tiles.
 // Odd rows begin anywhere: 8 floats side by side may lie in two sectors, without a tile 32 lie in
-// 32. So few columns, or rows, that a launcher may have a kernel of its own are tiles, too.
+// 32. So few columns, or rows, that a launcher may have a kernel of its own are tiles, too; so is a
+// square that begins anywhere, which costs what odd rows do.
 static void coalesced(struct check* c) {
     const int64_t few = 16 * check_pick(c, 1, 2);
     judge_both(c, traffic_of_one(c), SPARE);
@@ -377,13 +378,21 @@ static void coalesced(struct check* c) {
     int64_t rows = 256 + 8 * check_pick(c, 1, 3), cols = 128 + 8 * check_pick(c, 1, 3);
     judge_both(c, traffic_of(c, rows, cols), SPARE);
     judge_both(c, traffic_of(c, rows + 1, cols + 1), 3);
+    struct matrices m = {.rows = COLS, .cols = COLS};
+    check_case(c, "rows = %d, cols = %d, both begin 1 float later", COLS, COLS);
+    declare(c, &m);
+    check_begin_later(m.in, 1);
+    check_begin_later(m.out, 1);
+    fill(c, m);
+    check_run(c);
+    compare(c, m);
+    judge_both(c, check_traffic(c), 3);
 }
 
 // Padding or swizzling avoids every conflict, whatever the size of the tile. A kernel without a
 // tile has no conflicts, nor has one that stores what it has just put into its tile; they earn
 // nothing for that: loads and stores have to be coalesced somewhat, by a tile or by shuffles.
-static void conflicts(struct check* c) {
-    const struct arena_traffic* t = traffic_of_one(c);
+static void judge_conflicts(struct check* c, const struct arena_traffic* t) {
     check_at_most(
         c, CAUSE_uncoalesced, "bytes moved per byte used",
         fmax(waste(c, t->global_load_sectors, t->global_load_excess_sectors, t->global_load_bytes),
@@ -400,6 +409,12 @@ static void conflicts(struct check* c) {
     // eight times over is another item's.
     check_at_most(c, CAUSE_idle_lanes, "requests to shared memory, for each that whole warps need",
                   (double)(t->shared_load_requests + t->shared_store_requests) / needed, 6);
+}
+
+// Of odd sizes, too, for which a launcher may have another kernel.
+static void conflicts(struct check* c) {
+    judge_conflicts(c, traffic_of_one(c));
+    judge_conflicts(c, traffic_of(c, COLS - 2 * check_pick(c, 1, 3) - 1, COLS - 1));
 }
 
 // A tenth more than once: room for a table or a counter, none for a second look at a tile. What
