@@ -367,30 +367,53 @@ static const struct arena_traffic* multiplied_by_wgmma(struct check* c, int64_t 
     return t;
 }
 
-// Whole tiles; tiles past every edge, stored transposed.
+// The same with any numbers: who multiplies is another item's.
+static const struct arena_traffic* traffic(struct check* c, int64_t M, int64_t N, int64_t K,
+                                           int layout) {
+    check_watch(c, WATCH_PROFILE);
+    laid_out(c, M, N, K, layout);
+    return check_traffic(c);
+}
+
+// Whole tiles; tiles past every edge, stored transposed. Then one matrix alone is, for which a
+// launcher has another kernel: with one step along K, and with two tiles.
 static void on_tensor_cores(struct check* c) {
     multiplied_by_wgmma(c, WHOLE_M, WHOLE_N, WHOLE_K, 0);
     multiplied_by_wgmma(c, check_pick(c, 66, 127), 8 * check_pick(c, 3, 7), 40, 3);
+    multiplied_by_wgmma(c, 64, 8 * check_pick(c, 3, 7), 16, 1);
+    multiplied_by_wgmma(c, 64, 8 * check_pick(c, 3, 7), WHOLE_K + 8, 2);
 }
 
-// All of A, B and C moves by TMA: but for what a launcher may load besides.
-static void moved_by_tma(struct check* c) {
-    const struct arena_traffic* t = multiplied_by_wgmma(c, WHOLE_M, WHOLE_N, 4 * WHOLE_K, 0);
+static void judge_tma(struct check* c, const struct arena_traffic* t) {
     check_at_most(c, CAUSE_narrow_access, "part of the loads from global memory not made by TMA",
                   1 - (double)t->tma_load_bytes / (double)t->global_load_bytes, 0.01);
 }
 
+// All of A, B and C moves by TMA: but for what a launcher may load besides. So do tiles past every
+// edge, stored transposed or not: TMA takes them all.
+static void moved_by_tma(struct check* c) {
+    judge_tma(c, multiplied_by_wgmma(c, WHOLE_M, WHOLE_N, 4 * WHOLE_K, 0));
+    for (int layout = 0; layout < 4; layout += 3)
+        judge_tma(c, traffic(c, WHOLE_M - check_pick(c, 1, 7), WHOLE_N / 2 - check_pick(c, 1, 7),
+                             WHOLE_K - check_pick(c, 1, 7), layout));
+}
+
 // Tiles of TILE x TILE of C read every element of A N / TILE times and every element of B M / TILE
 // times (README eq. 2). The budget allows 128 x 128.
-static void read_once_per_tile(struct check* c) {
+static void judge_read(struct check* c, const struct arena_traffic* t, double M, double N,
+                       double K) {
     enum { TILE = 128 };
-    const double M = 2 * WHOLE_M, N = 2 * WHOLE_N, K = 2 * WHOLE_K;
-    const struct arena_traffic* t =
-        multiplied_by_wgmma(c, 2 * WHOLE_M, 2 * WHOLE_N, 2 * WHOLE_K, 0);
     check_at_most(c, CAUSE_too_much_read, "times that an element of A or B is loaded, on average",
                   (double)t->global_load_bytes / (2 * (M * K + K * N)),
                   (M * K * N / TILE + K * N * M / TILE) / (M * K + K * N));
     check_stored_once(c, "C");
+}
+
+// The same of matrices that are stored transposed: of 384 columns, which are whole tiles of 128 and of 192.
+static void read_once_per_tile(struct check* c) {
+    enum { M = 2 * WHOLE_M, N = 2 * WHOLE_N, K = 2 * WHOLE_K, FEWER = 384 };
+    judge_read(c, multiplied_by_wgmma(c, M, N, K, 0), M, N, K);
+    judge_read(c, traffic(c, M, FEWER, WHOLE_K, 3), M, FEWER, WHOLE_K);
 }
 
 static const struct item items[] = {
