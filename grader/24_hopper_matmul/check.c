@@ -439,6 +439,7 @@ static const struct item items[] = {
 const struct lesson lesson = {
     .name = "24_hopper_matmul",
     .card = "h200",
+    .by_wgmma = true,
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .items = items,
     .without_exp = true,

@@ -553,6 +553,7 @@ static const struct item items[] = {
 const struct lesson lesson = {
     .name = "25_hopper_flash",
     .card = "h200",
+    .by_wgmma = true,
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .items = items,
     .idea = {.what = "TMA brings the tiles, and wgmma makes both products",

@@ -425,6 +425,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
 const struct lesson lesson = {
     .name = "26_hopper_backward",
     .card = "h200",
+    .by_wgmma = true,
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .adds_by_atomics = true,
     .items = items,

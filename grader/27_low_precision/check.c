@@ -574,6 +574,7 @@ static const struct item items[] = {
 const struct lesson lesson = {
     .name = "27_low_precision",
     .card = "h200",
+    .by_wgmma = true,
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .items = items,
     .idea = {.what = "TMA brings bytes, and wgmma multiplies them as they are",

@@ -46,6 +46,10 @@ double check_altered(struct check* c, double a, double b) {
     return arena_altered(a, b, trial_key(c));
 }
 
+static const char* instruction(void) {
+    return lesson.by_wgmma ? "wgmma" : "mma.sync";
+}
+
 // Is in no column of t the better part off? A product of elsewhere takes part in each element of a
 // column, or in the rows of a tile, which are more than a few.
 static bool are_scattered(const struct tensor* t, const bool* off) {
@@ -89,18 +93,18 @@ void check_follows(struct check* c, const struct tensor* t, const double* altere
     if (NEAR * most <= change && few)
         check_fail(
             c, CAUSE_low_precision,
-            "when mma.sync makes other products, which change %s by up to %.2g, %lld elements "
+            "when %s makes other products, which change %s by up to %.2g, %lld elements "
             "are off by up to %.2g",
-            t->name, change, (long long)off, most);
+            instruction(), t->name, change, (long long)off, most);
     // Other products are larger numbers: a mistake that did not show may show there.
     if (scattered)
         check_fail(c, CAUSE_unknown,
-                   "when mma.sync makes other products, %lld elements of %s are not what follows "
+                   "when %s makes other products, %lld elements of %s are not what follows "
                    "from them, and all others are: is anything wrong with larger numbers?\n",
-                   (long long)off, t->name);
+                   instruction(), (long long)off, t->name);
     c->record->counted = true;
     check_fail(c, CAUSE_no_tensor_cores,
-               "when mma.sync makes other products, %lld elements of %s are not the sums of them: "
+               "when %s makes other products, %lld elements of %s are not the sums of them: "
                "%s is made elsewhere, if only in part",
-               (long long)off, t->name, what);
+               instruction(), (long long)off, t->name, what);
 }

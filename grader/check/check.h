@@ -376,6 +376,7 @@ struct lesson {
     // Sums grow in global memory by atomics: these are no part of what is counted as loaded and
     // stored. Elsewhere they are.
     bool adds_by_atomics;
+    bool by_wgmma;     // its products are wgmma's: in an altered run mma.sync multiplies as ever
     bool without_exp;  // nothing in it is an exponential that could leave its range
     // The mistakes that are tried when check_compare() found an output wrong, if check_describe()
     // has described the case: see hypothesis.h. May be NULL.

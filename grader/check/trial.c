@@ -27,6 +27,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
     a->layout.altered = run == ALTERED ? trial_key(c) : 0;
     a->layout.few_blocks = c->few_blocks;
     a->layout.few_bytes = c->huge;
+    a->layout.by_wgmma = lesson.by_wgmma;
     a->layout.fail_at = c->fail_at;
     memcpy(a->layout.fail_call, c->fail_call, sizeof c->fail_call);
     memcpy(a->layout.scalar, c->scalar, sizeof c->scalar);
@@ -257,7 +258,8 @@ void trial_alter(struct check* c) {
     const size_t length = strlen(c->name);
     for (int i = 0; i < c->tensor_count; i++)
         if (c->state[i].altered.got) return;
-    snprintf(c->name + length, sizeof c->name - length, ", with other products of mma.sync");
+    snprintf(c->name + length, sizeof c->name - length, ", with other products of %s",
+             lesson.by_wgmma ? "wgmma" : "mma.sync");
     arena_free(&c->arena);
     struct wall_result r = run_packed(c, &c->arena, ALTERED, true);
     log_output(c, &r);

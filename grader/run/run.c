@@ -559,6 +559,9 @@ int main(int argc, char** argv) {
     // what a kernel prints stays in no buffer for the host to read
     setvbuf(stdout, NULL, _IONBF, 0);
     hold(true);
+#ifdef CPU_DEVICE
+    cudev_alter_wgmma_alone((int)layout->by_wgmma);
+#endif
     make_room();
     for (uint32_t r = 0; r < layout->rounds; r++) run_round(r);
     const char* format = getenv("RUN_PROFILE");

@@ -16,7 +16,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 15,
+    ARENA_VERSION = 16,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -112,6 +112,7 @@ struct arena_layout {
     // enum arena_blocks. few_bytes 1: of large arrays the ends alone are there, and copied. See
     // check_reaches() (reach.h).
     uint32_t few_blocks, few_bytes;
+    uint32_t by_wgmma;  // not 0: an altered run leaves mma.sync as it is
     // The fail_at-th call (from 1) of fail_call in round 0 fails; 0: none. A "query" that fails is
     // the next one in each round, and none in the last of several.
     int32_t fail_at;

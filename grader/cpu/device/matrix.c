@@ -53,6 +53,12 @@ void cudev_alter_products(double (*product)(double a, double b)) {
     cudev_alter_wgmma(product);
 }
 
+static int of_wgmma_alone;
+
+void cudev_alter_wgmma_alone(int alone) {
+    of_wgmma_alone = alone;
+}
+
 // Half a row of B or C, which the compiler keeps in one register.
 typedef double half_row __attribute__((vector_size(4 * sizeof(double))));
 
@@ -95,7 +101,7 @@ static void multiply(const struct lane* lane) {
             C[row_of_C(g, e)][n / 4][n % 4] = (double)own->d[e];
         }
     }
-    if (altered)
+    if (altered && !of_wgmma_alone)
         multiply_altered(A, B, C);
     else
         multiply_rows(A, B, C);

@@ -130,6 +130,9 @@ void cudev_write_profile(FILE* out, const char* format);
 // From here on mma.sync takes product(a, b) for a * b, also for a = 0 or b = 0; NULL: a * b again.
 // So a program can find out what came from mma.sync.
 void cudev_alter_products(double (*product)(double a, double b));
+// From here on mma.sync multiplies as ever, whatever is altered: only what came from wgmma changes.
+// Or no longer, if alone is 0.
+void cudev_alter_wgmma_alone(int alone);
 
 // A program may keep device memory open to itself, so that its own copies do not open and close it
 // each time: from here on, or no longer if held is 0. In between no code runs that must not reach

@@ -99,6 +99,9 @@ static void check_products(void) {
     CHECK(isnan(d[2]) && d[3] == 32.5f);
     cudev_alter_products(large_4_times);
     CHECK(products(d)[1] == 64.0f);
+    cudev_alter_wgmma_alone(1);
+    CHECK(products(d)[1] == 64.0f);
+    cudev_alter_wgmma_alone(0);
     cudev_alter_products(NULL);
     CHECK(products(d)[1] == 16.0f);
 }

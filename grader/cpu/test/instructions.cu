@@ -168,6 +168,10 @@ static void check_altered(void) {
     CHECK(product_of(out, -2048.0f) == -4 * 16 * 2048.0f);
     CHECK(product_of(out, 1024.0f) == 4 * 16 * 1024.0f);
     CHECK(product_of(out, 1000.0f) == 16 * 1000.0f);
+    cudev_alter_wgmma_alone(1);
+    CHECK(product_of(out, 1024.0f) == 16 * 1024.0f);
+    cudev_alter_wgmma_alone(0);
+    CHECK(product_of(out, 1024.0f) == 4 * 16 * 1024.0f);
     cudev_alter_products(NULL);
     CHECK(product_of(out, 2048.0f) == 16 * 2048.0f);
     CHECK_CUDA(cudaFree(out));
