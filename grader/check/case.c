@@ -107,6 +107,7 @@ static void free_case(struct check* c) {
         free(s->value), free(s->want), free(s->got), free(s->untouched), free(s->poison);
         free(s->second.got), free(s->second.poison);
         free(s->altered.got), free(s->altered.poison);
+        free(s->handed);
     }
     if (c->ran) arena_free(&c->arena);
     c->tensor_count = c->scalar_count = c->replaced_count = 0;

@@ -276,6 +276,21 @@ double check_altered(struct check* c, double a, double b);
 void check_follows(struct check* c, const struct tensor* t, const double* altered,
                    const double* allowed, const char* what);
 
+// Does the result come from what a kernel was given? In a case whose inputs lie on the host, other
+// numbers arrive on the device: wherever a copy takes a number of one of the `count` inputs there,
+// from the input itself or from memory of the launcher's, and wherever it lies in memory that both
+// sides reach, while a kernel runs. check_handed() is what arrives for t->value. F32, one round; the
+// values have to be set before. What host code has made of the numbers that it has does not follow
+// from these.
+void check_hand_over(struct check* c, struct tensor* const* t, int count);
+const double* check_handed(const struct tensor* t);
+// After check_run(): has the launcher given the device so much beside its inputs that a part of t
+// could have been made on the host? In a case of other numbers: has it brought so much back, before
+// its last kernel began, that host code could know what has arrived, and then sent as much as t?
+// That is a failure.
+bool check_may_be_sent(struct check* c, const struct tensor* t);
+void check_not_fetched(struct check* c, const struct tensor* t);
+
 // How far an output may be from the wanted values: |got - want| <= max for every element, and the
 // mean of |got - want| <= mean. And how far the errors may go to one side: the mean of what is
 // added to |want| is from -bias to bias; 0: no matter. All absolute, in the output's own unit.

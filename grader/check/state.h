@@ -35,6 +35,7 @@ struct tensor_state {
     int64_t ends, length;  // see check_ends()
     int64_t row, read;     // see check_unread()
     int64_t per_round;     // elements
+    double* handed;        // see check_hand_over(); NULL: the values
     double* value;         // all rounds, one after another; likewise below
     double* want;
     double* got;

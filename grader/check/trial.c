@@ -41,6 +41,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
         to->shifts = t->state->shifts;
         to->element = (uint32_t)dtype_size(t->dtype);
         to->same = t->state->same;
+        to->handed = t->state->handed != NULL;
         to->later = (uint64_t)t->state->later;
         to->far = t->state->far;
         to->row = (uint64_t)(t->state->row * dtype_size(t->dtype));
@@ -62,6 +63,12 @@ static void pack(struct check* c, struct arena* a, enum run run) {
                 dtype_store(t->dtype, to + k * dtype_size(t->dtype), value[k]);
             }
         }
+    }
+    for (int i = 0; i < c->tensor_count; i++) {
+        const struct tensor* t = &c->tensor[i];
+        unsigned char* to = map + a->layout.tensor[i].second[0];
+        for (int64_t k = 0; t->state->handed && k < t->count; k++)
+            dtype_store(t->dtype, to + k * dtype_size(t->dtype), t->state->handed[k]);
     }
     if (arena_close_writing(a, map) != 0) check_error(c, "munmap: %s", strerror(errno));
 }

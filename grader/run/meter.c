@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "cpu/include/cudev.h"
+#include "run/copy.h"
+#include "run/handed.h"
 #include "run/host.h"
 #include "run/origin.h"
 #include "run/vault.h"
@@ -63,6 +65,10 @@ struct meter meter_stop(void) {
     vault_open();
     book->meter.leaked = book->allocated + book->shared;
     book->on = false;
+    const struct handed handed = handed_stop();
+    book->meter.own = handed.own;
+    book->meter.sent = handed.sent;
+    book->meter.back = handed.back;
     struct meter meter = book->meter;
     vault_close();
     return meter;
@@ -154,6 +160,7 @@ static cudaError_t noted(cudaError_t error, void* address, size_t bytes, bool sh
         book->live[book->live_count++] = (struct live){address, bytes, shared};
         *(shared ? &book->shared : &book->allocated) += (int64_t)bytes;
         if (shared) book->meter.to_host += (int64_t)bytes;
+        if (shared) handed_room(bytes);
         if (book->allocated > book->meter.allocated) book->meter.allocated = book->allocated;
     }
     if (book->on && error == cudaErrorMemoryAllocation && !shared && bytes <= INT64_MAX / 2 &&
@@ -266,26 +273,15 @@ WRAP(cudaEventSynchronize, (cudaEvent_t event)) {
 
 // ---- copies and fills
 
-struct copy {
-    void* to;
-    size_t to_pitch;
-    const void* from;
-    size_t from_pitch, width, height;
-    enum cudaMemcpyKind kind;
-};
-
-static bool is_device_memory(const void* p) {
-    struct cudaPointerAttributes a;
-    return cudaPointerGetAttributes(&a, p) == cudaSuccess && a.type == cudaMemoryTypeDevice;
-}
-
-// With cudaMemcpyDefault the pointers decide the direction.
-static enum cudaMemcpyKind direction(const struct copy* c) {
-    static const enum cudaMemcpyKind of[2][2] = {
-        {cudaMemcpyHostToHost, cudaMemcpyHostToDevice},
-        {cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice}};
-    if (c->kind != cudaMemcpyDefault) return c->kind;
-    return of[is_device_memory(c->from)][is_device_memory(c->to)];
+// A copy that is about to be made.
+static struct copy sending(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                           size_t width, size_t height, enum cudaMemcpyKind kind) {
+    struct copy c = {to, to_pitch, from, from_pitch, width, height, kind, from, from_pitch};
+    const bool leaves = direction(&c) == cudaMemcpyHostToDevice && !is_device_memory(c.from);
+    vault_open();
+    if (book->on && leaves) c.sent = handed_rows(c.from, &c.sent_pitch, c.width, c.height);
+    vault_close();
+    return c;
 }
 
 static bool counts_words(void) {
@@ -329,15 +325,21 @@ static void note_brought(void* to, const void* from, size_t bytes) {
 // Notes a copy that was made.
 static cudaError_t copied(cudaError_t error, struct copy c) {
     enum cudaMemcpyKind way = direction(&c);
+    handed_free(c.sent, c.from, c.width * c.height);
     if (error != cudaSuccess || c.width == 0 || c.height == 0) return error;
     // what arrives is looked at: it has to be there
     if (way == cudaMemcpyDeviceToHost && counts_words()) (void)__real_cudaDeviceSynchronize();
     vault_open();
-    if (book->on && way == cudaMemcpyHostToDevice)
+    if (book->on && way == cudaMemcpyHostToDevice) {
         book->meter.to_device += (int64_t)(c.width * c.height);
-    if (book->on && way == cudaMemcpyDeviceToHost)
+        handed_copy(c.from, c.from_pitch, c.width, c.height);
+    }
+    if (book->on && way == cudaMemcpyDeviceToHost) {
         book->meter.to_host += (int64_t)(c.width * c.height);
+        handed_back(c.width * c.height);
+    }
     if (book->on && way == cudaMemcpyDeviceToDevice) {
+        handed_call(0);
         book->meter.copied += (int64_t)(c.width * c.height);
         if (does_kernels_work(&c)) book->meter.on_device += (int64_t)(c.width * c.height);
     }
@@ -353,31 +355,32 @@ static cudaError_t copied(cudaError_t error, struct copy c) {
 
 WRAP(cudaMemcpy, (void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind)) {
     if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
-    return copied(__real_cudaMemcpy(to, from, bytes, kind),
-                  (struct copy){to, bytes, from, bytes, bytes, 1, kind});
+    const struct copy c = sending(to, bytes, from, bytes, bytes, 1, kind);
+    return copied(__real_cudaMemcpy(to, c.sent, bytes, kind), c);
 }
 
 WRAP(cudaMemcpyAsync,
      (void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)) {
     if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
-    return copied(__real_cudaMemcpyAsync(to, from, bytes, kind, stream),
-                  (struct copy){to, bytes, from, bytes, bytes, 1, kind});
+    const struct copy c = sending(to, bytes, from, bytes, bytes, 1, kind);
+    return copied(__real_cudaMemcpyAsync(to, c.sent, bytes, kind, stream), c);
 }
 
 WRAP(cudaMemcpy2D, (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                     size_t height, enum cudaMemcpyKind kind)) {
     if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
-    return copied(__real_cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind),
-                  (struct copy){to, to_pitch, from, from_pitch, width, height, kind});
+    const struct copy c = sending(to, to_pitch, from, from_pitch, width, height, kind);
+    return copied(__real_cudaMemcpy2D(to, to_pitch, c.sent, c.sent_pitch, width, height, kind), c);
 }
 
 WRAP(cudaMemcpy2DAsync,
      (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
       enum cudaMemcpyKind kind, cudaStream_t stream)) {
     if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
+    const struct copy c = sending(to, to_pitch, from, from_pitch, width, height, kind);
     return copied(
-        __real_cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, stream),
-        (struct copy){to, to_pitch, from, from_pitch, width, height, kind});
+        __real_cudaMemcpy2DAsync(to, to_pitch, c.sent, c.sent_pitch, width, height, kind, stream),
+        c);
 }
 
 // Copies of symbols. On the CPU device they are templates that call these functions.
@@ -386,14 +389,14 @@ WRAP(cudev_from_symbol, (void* to, const void* symbol, size_t symbol_bytes, size
                          size_t offset, enum cudaMemcpyKind kind)) {
     if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
     return copied(__real_cudev_from_symbol(to, symbol, symbol_bytes, bytes, offset, kind),
-                  (struct copy){to, bytes, symbol, bytes, bytes, 1, kind});
+                  sending(to, bytes, symbol, bytes, bytes, 1, kind));
 }
 
 WRAP(cudev_to_symbol, (void* symbol, size_t symbol_bytes, const void* from, size_t bytes,
                        size_t offset, enum cudaMemcpyKind kind)) {
     if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
-    return copied(__real_cudev_to_symbol(symbol, symbol_bytes, from, bytes, offset, kind),
-                  (struct copy){symbol, bytes, from, bytes, bytes, 1, kind});
+    const struct copy c = sending(symbol, bytes, from, bytes, bytes, 1, kind);
+    return copied(__real_cudev_to_symbol(symbol, symbol_bytes, c.sent, bytes, offset, kind), c);
 }
 #else
 // The address of a symbol on the host is not that of the variable: what the kind does not say, the
@@ -405,34 +408,37 @@ static enum cudaMemcpyKind with_symbol(enum cudaMemcpyKind kind, const void* oth
     return to_symbol ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
 }
 
+static struct copy to_symbol(const void* symbol, const void* from, size_t bytes,
+                             enum cudaMemcpyKind kind) {
+    return sending((void*)symbol, bytes, from, bytes, bytes, 1, with_symbol(kind, from, true));
+}
+
 WRAP(cudaMemcpyFromSymbol,
      (void* to, const void* symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind)) {
     if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
     return copied(__real_cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind),
-                  (struct copy){to, bytes, symbol, bytes, bytes, 1, with_symbol(kind, to, false)});
+                  sending(to, bytes, symbol, bytes, bytes, 1, with_symbol(kind, to, false)));
 }
 
 WRAP(cudaMemcpyToSymbol, (const void* symbol, const void* from, size_t bytes, size_t offset,
                           enum cudaMemcpyKind kind)) {
     if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
-    return copied(
-        __real_cudaMemcpyToSymbol(symbol, from, bytes, offset, kind),
-        (struct copy){(void*)symbol, bytes, from, bytes, bytes, 1, with_symbol(kind, from, true)});
+    const struct copy c = to_symbol(symbol, from, bytes, kind);
+    return copied(__real_cudaMemcpyToSymbol(symbol, c.sent, bytes, offset, kind), c);
 }
 
 WRAP(cudaMemcpyFromSymbolAsync, (void* to, const void* symbol, size_t bytes, size_t offset,
                                  enum cudaMemcpyKind kind, cudaStream_t stream)) {
     if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
     return copied(__real_cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, stream),
-                  (struct copy){to, bytes, symbol, bytes, bytes, 1, with_symbol(kind, to, false)});
+                  sending(to, bytes, symbol, bytes, bytes, 1, with_symbol(kind, to, false)));
 }
 
 WRAP(cudaMemcpyToSymbolAsync, (const void* symbol, const void* from, size_t bytes, size_t offset,
                                enum cudaMemcpyKind kind, cudaStream_t stream)) {
     if (fails_now("cudaMemcpy")) return refused(cudaErrorInvalidValue);
-    return copied(
-        __real_cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, stream),
-        (struct copy){(void*)symbol, bytes, from, bytes, bytes, 1, with_symbol(kind, from, true)});
+    const struct copy c = to_symbol(symbol, from, bytes, kind);
+    return copied(__real_cudaMemcpyToSymbolAsync(symbol, c.sent, bytes, offset, kind, stream), c);
 }
 #endif
 
@@ -442,6 +448,7 @@ static cudaError_t filled(cudaError_t error, void* to, size_t pitch, int byte, s
     for (size_t row = 0; book->on && error == cudaSuccess && row < height; row++)
         origin_filled((char*)to + row * pitch, byte, width);
     if (book->on && error == cudaSuccess) book->meter.filled += (int64_t)(width * height);
+    if (book->on) handed_call(0);
     vault_close();
     return error;
 }
@@ -470,13 +477,23 @@ WRAP(cudaMemset2DAsync,
 enum launch { RUNS, RUNS_NOT, FAILS };
 
 // Memory that both sides reach, before a launch and after it.
-static void look_at_shared(void (*look)(const void* shared, size_t bytes)) {
+static void look_at_shared(void (*look)(void* shared, size_t bytes)) {
     if (!counts_words()) return;
     (void)__real_cudaDeviceSynchronize();
     vault_open();
     for (size_t i = 0; i < book->live_count; i++)
         if (book->live[i].shared) look(book->live[i].address, book->live[i].bytes);
     vault_close();
+}
+
+static void before_launch(void* shared, size_t bytes) {
+    origin_before_launch(shared, bytes);
+    handed_before_launch(shared, bytes);
+}
+
+static void after_launch(void* shared, size_t bytes) {
+    handed_after_launch(shared, bytes);
+    origin_after_launch(shared, bytes);
 }
 
 // In the book, which is open.
@@ -486,28 +503,30 @@ static void add_grid(dim3 grid) {
     if ((int32_t)grid.z > book->meter.grid_z) book->meter.grid_z = (int32_t)grid.z;
 }
 
-// Where a launch is made to fail, no kernel runs.
-static enum launch next_launch(dim3 grid) {
+// Where a launch is made to fail, no kernel runs. bytes: of its arguments.
+static enum launch next_launch(dim3 grid, size_t bytes) {
     bool fails = fails_now("launch");
     vault_open();
     bool failing = book->on && strcmp(book->failing, "launch") == 0 && book->fails;
     book->meter.launches += fails || (failing && book->calls_left > 0);
     if (fails) book->meter.blocks = 0;  // those from here on tell whether the launcher goes on
     if (failing && !fails) add_grid(grid);
+    if (book->on) handed_launch(bytes);
     vault_close();
-    if (!failing) look_at_shared(origin_before_launch);
+    if (!failing) look_at_shared(before_launch);
     return fails ? FAILS : failing ? RUNS_NOT : RUNS;
 }
 
 // The default stream is NULL or 1 (cudaStreamLegacy). 2 is cudaStreamPerThread, another stream.
 static cudaError_t launched(cudaError_t error, dim3 grid, const void* stream) {
+    if (error != cudaSuccess) look_at_shared(handed_after_launch);
     if (error != cudaSuccess) return error;
     vault_open();
     book->meter.launches += book->on;
     book->meter.elsewhere += book->on && (uintptr_t)stream > 1;
     if (book->on) add_grid(grid);
     vault_close();
-    look_at_shared(origin_after_launch);
+    look_at_shared(after_launch);
     return error;
 }
 
@@ -519,18 +538,20 @@ int __real_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*)
 int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,
                         size_t bytes) {
     const dim3 grid = {site->grid[0], site->grid[1], site->grid[2]};
-    enum launch l = next_launch(grid);
+    enum launch l = next_launch(grid, bytes);
     if (l == FAILS) return (int)cudev_error(cudaErrorLaunchOutOfResources);
     if (l == RUNS_NOT) return cudaSuccess;
     return (int)launched((cudaError_t)host_launch(__real_cudev_launch, site, run, body, bytes),
                          grid, site->stream);
 }
 #else
+enum { MOST_ARGUMENTS = 4096 };  // bytes: the runtime does not tell how many there are
+
 static const dim3 no_threads = {0, 1, 1};  // of a block: the runtime refuses it, and remembers that
 
 // How the launch shall go on.
 static enum launch begin_launch(dim3 grid, dim3* block) {
-    enum launch l = next_launch(grid);
+    enum launch l = next_launch(grid, MOST_ARGUMENTS);
     if (l == FAILS) *block = no_threads;
     return l;
 }

@@ -31,7 +31,8 @@ struct meter {
     // Bytes copied between two places of the device by which a result could come about: into an
     // output, with pitches, or in many pieces.
     int64_t on_device;
-    int64_t copied, filled;  // bytes: all copies on the device, all fills
+    int64_t own, sent, back;  // what it handed to the device, and what came back: handed.h
+    int64_t copied, filled;   // bytes: all copies on the device, all fills
 };
 
 // Host code asked for so many bytes of its own memory.

@@ -17,6 +17,7 @@
 
 #include "cpu/include/cudev.h"
 #include "run/gate.h"
+#include "run/handed.h"
 #include "run/host.h"
 #include "run/meter.h"
 #include "run/origin.h"
@@ -374,6 +375,7 @@ static void start_origin(uint32_t r) {
         first[i] = device[i] && !far[i] ? data(i) : NULL;
     vault_open();
     origin_start(layout, arena, r, first);
+    handed_start(layout, arena, r);
     vault_close();
 }
 
@@ -544,6 +546,9 @@ static void run_round(uint32_t r) {
     answer->asked_elsewhere[r] = meter.asked_elsewhere;
     answer->error_left[r] = error_left;
     answer->to_host[r] = meter.to_host;
+    answer->own[r] = meter.own;
+    answer->sent[r] = meter.sent;
+    answer->back[r] = meter.back;
     answer->on_device[r] = meter.on_device;
     answer->status[r] = status;
     answer->rounds_done = r + 1;

@@ -7,7 +7,7 @@
 
 struct vault vault;
 
-enum { PARTS = 4, ROOM = 32 << 20 };
+enum { PARTS = 4, ROOM = 33 << 20 };
 static struct {
     void* pages;
     size_t bytes;

@@ -17,6 +17,7 @@ enum { VAULT_PAGE = 4096 };
 extern struct vault {
     _Alignas(VAULT_PAGE) char book[VAULT_PAGE];    // meter.c
     _Alignas(VAULT_PAGE) char origin[VAULT_PAGE];  // origin.c
+    _Alignas(VAULT_PAGE) char handed[VAULT_PAGE];  // handed.c
 } vault;
 
 // More of it, all zero, which takes no room before it is used; it stays. Ends the program where

@@ -80,6 +80,7 @@ struct arena_tensor {
     uint32_t shifts;   // bit r: in round r the pointer that is passed is `element` bytes behind it
     uint32_t element;  // bytes of one
     uint32_t same;     // not 0: the array of this number, from 1, is passed in its place
+    uint32_t handed;   // 1: of an input on the host: a launcher's copies take its second array
     uint64_t bytes;    // of one round, guard bands not counted
     uint64_t later;    // on the device the first byte lies so far behind an aligned address
     // The launcher gets an array of `ends` rows, `pitch` bytes from one to the next, of which the
@@ -90,7 +91,8 @@ struct arena_tensor {
     struct arena_far far;
     // Of each `row` bytes of an input the first `read` alone are put on the device; 0: all.
     uint64_t row, read;
-    // of an output: of as many bytes, what no kernel has made of it (run/origin.h)
+    // Of as many bytes. Of an output: what no kernel has made of it (run/origin.h). Of an input:
+    // what arrives on the device in its place, if anything else does (run/handed.h).
     uint64_t second[ARENA_ROUNDS];
 };
 
@@ -196,6 +198,9 @@ struct arena_answer {
     uint32_t asked_elsewhere[ARENA_ROUNDS];  // about another device than the current one
     bool error_left[ARENA_ROUNDS];           // an error waits for the next cudaGetLastError()
     int64_t to_host[ARENA_ROUNDS];    // bytes the launcher copied to, or mapped for, the host
+    int64_t own[ARENA_ROUNDS];        // bytes it handed to the device beside the inputs: handed.h
+    int64_t sent[ARENA_ROUNDS];       // all bytes that it handed to the device
+    int64_t back[ARENA_ROUNDS];       // bytes that came back before its last kernel began
     int64_t on_device[ARENA_ROUNDS];  // bytes it copied on the device: meter.h
     struct arena_traffic traffic[ARENA_ROUNDS];
     uint32_t findings;        // of the checked build, all rounds
