@@ -510,7 +510,13 @@ static void moved(struct layer l) {
     check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by mma.sync or wgmma",
                   1 - ((double)t->mma * 2048 + (double)t->wgmma_multiplications) / (M * N * K), 0);
     check_kept(c, CAUSE_intermediate, "element of Y", M * N, 0.5, 3000);
+    check_pairs(c);
+    for (int64_t m = 0; m < l.M; m++)
+        for (int64_t n = 0; n < l.N; n++)
+            for (int64_t k = 0; k < l.K; k++)
+                check_multiplied(c, l.X->value[m * l.K + k], l.W->value[n * l.K + k]);
     check_changes(c, l.Y, large * l.N, (l.M - large) * l.N, "X W^T");
+    check_given(c, "X W^T");
     // Tiles of TILE x TILE read every element of X N / TILE times and every element of W M / TILE
     // times. Beside them, each element of Y may load its bias.
     check_at_most(c, CAUSE_too_much_read, "times that an element of X or W is loaded, on average",

@@ -40,7 +40,7 @@ struct altered {
 };
 
 static void add_product(struct check* c, struct altered* to, double a, double b) {
-    const double product = check_altered(c, a, b);
+    const double product = check_multiplied(c, a, b);
     to->sum += product;
     to->size += fabs(product);
 }
@@ -84,7 +84,7 @@ static void judge_follows(const struct problem* p, struct follows f, const char*
 static void add_row(const struct problem* p, struct altered* to, double factor, double error,
                     const double* row, double scale) {
     for (int64_t x = 0; x < p->d; x++) {
-        to[x].sum += scale * check_altered(p->check, factor, row[x]);
+        to[x].sum += scale * check_multiplied(p->check, factor, row[x]);
         to[x].size += fabs(scale * check_altered(p->check, 1, row[x])) *
                       (error + (IN_BF16 + IN_FLOAT) * fabs(factor));
     }
@@ -133,6 +133,7 @@ const struct arena_traffic* forward_by_mma(struct problem p) {
     free(P);
     judge_follows(&p, LSE, "Q K^T");
     judge_follows(&p, O, "P V");
+    check_given(p.check, "Q K^T or P V");
     if (p.contract->follow_more) p.contract->follow_more(&p);
     return t;
 }
@@ -173,6 +174,7 @@ static void judge_gradients(const struct problem* p, const char* const what[3]) 
         for (int64_t j = 0; j < keys_seen(p, i); j++) follow_pair(p, i, j, delta, gradient);
     }
     for (int a = 2; a >= 0; a--) judge_follows(p, gradient[a], what[a]);
+    check_given(p->check, what[0]);
 }
 
 const struct arena_traffic* backward_by_mma(struct problem p) {

@@ -43,7 +43,76 @@ void check_changes(struct check* c, const struct tensor* t, int64_t first, int64
 }
 
 double check_altered(struct check* c, double a, double b) {
-    return arena_altered(a, b, trial_key(c));
+    uint32_t class;
+    return arena_altered(a, b, trial_products(c), &class);
+}
+
+void check_pairs(struct check* c) {
+    trial_products(c)->by_both = true;
+}
+
+double check_multiplied(struct check* c, double a, double b) {
+    uint32_t class;
+    struct arena_products* how = trial_products(c);
+    const double product = arena_altered(a, b, how, &class);
+    how->given[class]++;
+    return product;
+}
+
+// A kernel that does in the altered run what it does else moves as much. Branches that depend on
+// the data may differ: which tile has the maximum of a row.
+static void check_moves_as_much(struct check* c, const char* what) {
+    const struct arena_traffic *was = &c->answer.traffic[0], *is = &c->altered;
+    const struct {
+        const char* name;
+        int64_t was, is, few;
+    } moved[] = {
+        {"bytes loaded from global memory", was->global_load_bytes, is->global_load_bytes, 8192},
+        {"bytes stored there", was->global_store_bytes, is->global_store_bytes, 8192},
+        {"wavefronts of shared memory", was->shared_load_wavefronts + was->shared_store_wavefronts,
+         is->shared_load_wavefronts + is->shared_store_wavefronts, 512},
+        {"mma.sync", was->mma, is->mma, 64},
+        {"multiplications of wgmma", was->wgmma_multiplications, is->wgmma_multiplications,
+         1 << 17},
+        {"shuffles of lanes", was->shuffles, is->shuffles, 16384},
+        {"launches", was->launches, is->launches, 0},
+    };
+    for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) {
+        const double apart = fabs((double)(moved[i].is - moved[i].was)), part = 0.25;
+        if (c->session->log)
+            fprintf(c->session->log, "   mma.sync altered: %lld %s, %lld before\n",
+                    (long long)moved[i].is, moved[i].name, (long long)moved[i].was);
+        if (apart <= (double)moved[i].few + part * (double)moved[i].was) continue;
+        c->record->counted = true;
+        check_fail(c, CAUSE_no_tensor_cores,
+                   "when mma.sync makes other products, there are %lld %s, and %lld when it does "
+                   "not: %s is made in another way then",
+                   (long long)moved[i].is, moved[i].name, (long long)moved[i].was, what);
+    }
+}
+
+void check_given(struct check* c, const char* what) {
+    const double few = 0.02;  // of which a factor is rounded to 0
+    if (!c->session->judges_costs) return;
+    trial_alter(c);
+    const uint32_t *wanted = trial_products(c)->given, *given = arena_given(&c->arena);
+    double all = 0, missing = 0;
+    for (int i = 0; i < ARENA_CLASSES; i++) {
+        all += wanted[i];
+        if (given[i] < wanted[i]) missing += wanted[i] - given[i];
+    }
+    if (all == 0) check_error(c, "check_given() without check_multiplied()");
+    if (c->session->log)
+        fprintf(c->session->log, "   %s, mma.sync altered: %.4f of %.0f products were not given\n",
+                what, missing / all, all);
+    if (missing > few * all) {
+        c->record->counted = true;
+        check_fail(c, CAUSE_no_tensor_cores,
+                   "of the products that %s is made of, the tensor cores were given no more than "
+                   "%.0f of 100: the others are made elsewhere",
+                   what, floor(100 * (1 - missing / all)));
+    }
+    check_moves_as_much(c, what);
 }
 
 static const char* instruction(void) {

@@ -168,7 +168,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->fail_at = 0;
     c->null_if_empty = false;
     c->few_blocks = ARENA_ALL;
-    c->key = 0;
+    c->how.key = 0;
     c->expected = 0;
     c->otherwise = CAUSE_wrong_status;
     c->crashes = CAUSE_NONE;

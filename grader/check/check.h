@@ -276,6 +276,16 @@ double check_altered(struct check* c, double a, double b);
 void check_follows(struct check* c, const struct tensor* t, const double* altered,
                    const double* allowed, const char* what);
 
+// And what the instructions multiply in that run: each product that outputs are made of has to be
+// given to them, as often as it occurs there. check_multiplied() is check_altered() and says so. Of
+// two operands one or both have to be large; what a factor is that kernels compute does not matter,
+// if it is neither large nor 0. check_pairs(), in front of all this: both operands are always
+// inputs, and both matter. check_given(), behind check_follows(), fails the item if products are
+// missing, or if the kernel moved more or less data in that run: it has found out about it.
+void check_pairs(struct check* c);
+double check_multiplied(struct check* c, double a, double b);
+void check_given(struct check* c, const char* what);
+
 // Does the result come from what a kernel was given? In a case whose inputs lie on the host, other
 // numbers arrive on the device: wherever a copy takes a number of one of the `count` inputs there,
 // from the input itself or from memory of the launcher's, and wherever it lies in memory that both

@@ -115,7 +115,10 @@ struct check {
     int fail_at;
     bool null_if_empty;
     enum arena_blocks few_blocks;
-    uint32_t key;          // of its altered run; 0: not drawn yet
+    // Of its altered run: the key, 0: not drawn yet; what has to be given, see check_multiplied();
+    // what it moved.
+    struct arena_products how;
+    struct arena_traffic altered;
     int expected;          // status
     enum cause otherwise;  // the cause if another status is returned
     enum cause crashes;    // the cause if an access ends the program; CAUSE_NONE: what it is
@@ -247,11 +250,11 @@ int judge_stub_line(const struct check* c);
 // (counted.c).
 void trial_demand(struct check* c, const struct tensor* t);
 
-// The key of the running case's altered run, the same each time; never 0.
-uint32_t trial_key(struct check* c);
+// How the running case's altered run multiplies, the same each time. `given` is what check.c wants.
+struct arena_products* trial_products(struct check* c);
 
 // Runs the case once more with mma.sync that multiplies wrongly, if that was not done yet, and sets
-// `altered` of every output. A program that does not end as it should fails the item for that
+// `altered` of the case and of every output; c->arena is that run's from then on. A program that does not end as it should fails the item for that
 // reason, as in check_run() (trial.c).
 void trial_alter(struct check* c);
 

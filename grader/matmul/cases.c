@@ -580,18 +580,20 @@ void multiplied_loaded_once(struct check* c, const struct arena_traffic* t) {
 void multiplied_as_altered(struct check* c, const struct product* p) {
     double* altered = check_allocate(c, 2 * p->C.t->count, sizeof *altered);
     double* allowed = altered + p->C.t->count;
+    check_pairs(c);
     for (int64_t i = 0; i < p->M; i++)
         for (int64_t j = 0; j < p->N; j++) {
             const int64_t e = place_in(&p->C, i, j);
             double size = 0;
             for (int64_t k = 0; k < p->K; k++) {
-                double product = check_altered(c, p->A.t->value[place_in(&p->A, i, k)],
-                                               p->B.t->value[place_in(&p->B, k, j)]);
+                double product = check_multiplied(c, p->A.t->value[place_in(&p->A, i, k)],
+                                                  p->B.t->value[place_in(&p->B, k, j)]);
                 altered[e] += product;
                 size += fabs(product);
             }
             allowed[e] = dtype_ulp(p->of->dtype, fabs(altered[e])) + 0x1p-16 * size;
         }
     check_follows(c, p->C.t, altered, allowed, "A B");
+    check_given(c, "A B");
     free(altered);
 }

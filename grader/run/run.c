@@ -21,16 +21,18 @@
 #include "run/host.h"
 #include "run/meter.h"
 #include "run/origin.h"
+#include "run/products.h"
 #include "run/vault.h"
 #include "wall/arena.h"
 
 static unsigned char* arena;
-static struct arena_layout* layout;           // a copy: the arena's own lies in the vault
+static const struct arena_layout* layout;     // in the vault
 static struct arena_answer* answer;           // in the vault
 static unsigned char* device[ARENA_TENSORS];  // where the allocation begins; NULL for host tensors
 static unsigned char*
     left[ARENA_TENSORS];                   // where it began in the first calls; NULL: it still does
 static unsigned char* far[ARENA_TENSORS];  // what the launcher gets of an array that is far
+static char names[ARENA_TENSORS][ARENA_NAME];  // for the watchers, which read them in a kernel
 static uint32_t round_now;
 // Bytes before and after a tensor on the device. None in the checked build: there the device itself
 // knows where an array ends, and must not take our guard bands for the array.
@@ -105,7 +107,16 @@ static void must(cudaError_t error, const char* what) {
     give_up("cuda_error", text);
 }
 
-// ---- what call.c asks for
+// ---- what call.c asks for. The vault is closed then, and the layout, which says what this run is
+// for, lies in it.
+
+static void open_layout(void) {
+    vault_open_pages(layout, sizeof *layout);
+}
+
+static void close_layout(void) {
+    vault_close_pages(layout, sizeof *layout);
+}
 
 static int find_tensor(const char* name) {
     for (uint32_t i = 0; i < layout->tensor_count; i++)
@@ -141,22 +152,36 @@ static size_t shift(const struct arena_tensor* t) {
 }
 
 void* run_gpu(const char* name) {
-    uint32_t i = passed(name);
-    if (is_null(&layout->tensor[i])) return NULL;
-    return (far[i] ? far[i] + layout->tensor[i].later : data(i)) + shift(&layout->tensor[i]);
+    open_layout();
+    const uint32_t i = passed(name);
+    const struct arena_tensor* t = &layout->tensor[i];
+    unsigned char* first = NULL;
+    if (!is_null(t)) first = (far[i] ? far[i] + t->later : data(i)) + shift(t);
+    close_layout();
+    return first;
 }
 
 void* run_cpu(const char* name) {
+    open_layout();
     const struct arena_tensor* t = &layout->tensor[passed(name)];
-    return is_null(t) ? NULL : arena + t->offset[round_now] - arena_before(t) + shift(t);
+    unsigned char* first = NULL;
+    if (!is_null(t)) first = arena + t->offset[round_now] - arena_before(t) + shift(t);
+    close_layout();
+    return first;
 }
 
 int64_t run_int(const char* name) {
-    return find_scalar(name)->integer[round_now];
+    open_layout();
+    const int64_t value = find_scalar(name)->integer[round_now];
+    close_layout();
+    return value;
 }
 
 double run_real(const char* name) {
-    return find_scalar(name)->real[round_now];
+    open_layout();
+    const double value = find_scalar(name)->real[round_now];
+    close_layout();
+    return value;
 }
 
 struct strides run_strides(const char* array) {
@@ -253,10 +278,8 @@ static void map_arena(const char* path) {
     if (arena == MAP_FAILED) exit(2);
     close(fd);
     struct arena_head* head = (struct arena_head*)arena;
-    layout = mmap(NULL, sizeof *layout, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (layout == MAP_FAILED) exit(2);
-    *layout = head->layout;
-    mprotect(layout, sizeof *layout, PROT_READ);
+    layout = &head->layout;
+    for (int i = 0; i < ARENA_TENSORS; i++) memcpy(names[i], layout->tensor[i].name, ARENA_NAME);
     answer = &head->answer;
     vault_add(arena, sizeof *head);
     size_t seconds = (size_t)st.st_size - layout->seconds;
@@ -266,6 +289,7 @@ static void map_arena(const char* path) {
         exit(2);
     }
     answer->started = 1;
+    products_start(&head->products);
 }
 
 static size_t with_guards(const struct arena_tensor* t) {
@@ -283,7 +307,7 @@ static void make_far(uint32_t i) {
     must(cudaMalloc((void**)&device[i], bytes + ARENA_GUARD), "making room for the case");
     device[i] += (ARENA_GUARD - (uintptr_t)device[i] % ARENA_GUARD) % ARENA_GUARD;
     far[i] = cudev_spread(device[i], count, t->later + f->row_bytes, pitch, arena_far_unit(f));
-    cudev_name_allocation(device[i], bytes, t->name);
+    cudev_name_allocation(device[i], bytes, names[i]);
 #endif
     if (!far[i]) give_up("unsupported", "rows so far apart do not fit into the address space");
 }
@@ -310,7 +334,7 @@ static void make_ends(uint32_t i) {
     if (!cudev_only_ends(bytes)) must(cudaMemset(far[i], 0, bytes), "clearing what is not shown");
     cudev_run_few(CUDEV_ALL_BLOCKS, 0);
     device[i] = far[i] + arena_before(t);
-    cudev_name_allocation(far[i], bytes, t->name);
+    cudev_name_allocation(far[i], bytes, names[i]);
 #endif
     if (!far[i]) give_up("unsupported", "an array so large does not fit into the address space");
 }
@@ -393,12 +417,6 @@ static void close_inputs(bool closed) {
             cudev_set_read_only(far[i] ? device[i] : data(i) - guard, bytes_on_device(i), closed);
 }
 
-#ifdef CPU_DEVICE
-static double altered(double a, double b) {
-    return arena_altered(a, b, layout->altered);
-}
-#endif
-
 static void make_room(void) {
     for (uint32_t i = 0; i < layout->tensor_count; i++) {
         const struct arena_tensor* t = &layout->tensor[i];
@@ -409,7 +427,7 @@ static void make_room(void) {
         }
         must(cudaMalloc((void**)&device[i], t->later + with_guards(t)), "making room for the case");
 #ifdef CPU_DEVICE
-        cudev_name_allocation(data(i), t->bytes, t->name);
+        cudev_name_allocation(data(i), t->bytes, names[i]);
 #endif
     }
 }
@@ -488,7 +506,6 @@ static void run_round(uint32_t r) {
     open_tensors(false);
     if (cudev_reset_traffic) cudev_reset_traffic();
 #ifdef CPU_DEVICE
-    if (layout->altered) cudev_alter_products(altered);
     const int blocks[] = {[ARENA_FEW] = CUDEV_FEW_BLOCKS,
                           [ARENA_LAST] = CUDEV_LAST_BLOCK,
                           [ARENA_MIXED] = CUDEV_MIXED_BLOCKS,

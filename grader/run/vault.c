@@ -2,6 +2,7 @@
 #include "run/vault.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -50,6 +51,19 @@ void vault_open(void) {
 
 void vault_close(void) {
     if (!held) protect(PROT_NONE);
+}
+
+static void protect_pages(const void* first, size_t bytes, int protection) {
+    const uintptr_t begin = (uintptr_t)first / VAULT_PAGE * VAULT_PAGE;
+    if (!held && mprotect((void*)begin, (uintptr_t)first + bytes - begin, protection) != 0) abort();
+}
+
+void vault_open_pages(const void* part, size_t bytes) {
+    protect_pages(part, bytes, PROT_READ | PROT_WRITE);
+}
+
+void vault_close_pages(const void* part, size_t bytes) {
+    protect_pages(part, bytes, PROT_NONE);
 }
 
 void vault_hold(void) {

@@ -30,6 +30,10 @@ void vault_add(void* pages, size_t bytes);
 void vault_open(void);
 void vault_close(void);
 
+// The same for the pages of a part of it alone, which takes less time.
+void vault_open_pages(const void* part, size_t bytes);
+void vault_close_pages(const void* part, size_t bytes);
+
 // Open until vault_release(), whatever is called in between; then closed.
 void vault_hold(void);
 void vault_release(void);

@@ -95,7 +95,10 @@ int arena_open(struct arena* arena, unsigned char** map) {
 }
 
 int arena_close_writing(struct arena* arena, unsigned char* map) {
+    struct arena_products* products = &((struct arena_head*)map)->products;
     memcpy(map, &arena->layout, sizeof arena->layout);
+    products->key = arena->altered;
+    products->by_both = arena->by_both;
     return munmap(map, arena->size);
 }
 
@@ -124,6 +127,10 @@ struct arena_answer arena_answer(const struct arena* arena) {
     answer.note_kind[sizeof answer.note_kind - 1] = '\0';
     answer.note_text[sizeof answer.note_text - 1] = '\0';
     return answer;
+}
+
+const uint32_t* arena_given(const struct arena* arena) {
+    return ((const struct arena_head*)arena->bytes)->products.given;
 }
 
 bool arena_guards_intact(const struct arena* arena, int tensor, int round, int64_t* offset) {

@@ -23,8 +23,9 @@ enum {
     ARENA_TENSORS = 40,
     ARENA_ROUNDS = 8,
     ARENA_NAME = 24,
-    ARENA_MARK = 1024,  // in an altered run mma.sync takes products of operands of this size...
-    ARENA_TIMES = 7,    // ...2 to so many times, as the run's key and these operands say
+    ARENA_MARK = 1024,     // in an altered run mma.sync takes products of operands of this size...
+    ARENA_TIMES = 7,       // ...2 to so many times, as the run's key and these operands say
+    ARENA_CLASSES = 4096,  // into which the run's key puts what is multiplied
 };
 
 struct arena_scalar {
@@ -110,7 +111,6 @@ struct arena_layout {
     uint32_t magic, version;
     uint32_t rounds, scalar_count, tensor_count;
     uint64_t seconds;  // offset of the second arrays, whole pages; they end the arena
-    uint32_t altered;  // not 0: the key by which mma.sync multiplies wrongly; see check_changes()
     // enum arena_blocks. few_bytes 1: of large arrays the ends alone are there, and copied. See
     // check_reaches() (reach.h).
     uint32_t few_blocks, few_bytes;
@@ -130,17 +130,38 @@ static inline uint32_t arena_digits(double x) {
     return 0x8000u | (uint32_t)(bits >> 37 & 0x7fff);
 }
 
-// What an altered run makes of a * b. With large operands the product counts as often as their
-// digits, of one or of both, and the key say together: who wants to know has to have it multiplied.
-// Neither the signs and the powers of two nor the order of the two matter.
-static inline double arena_altered(double a, double b, uint32_t key) {
+// An altered run: how mma.sync multiplies there, and what it was given. See check_changes().
+struct arena_products {
+    uint64_t key;      // 0: the run is none
+    uint32_t by_both;  // a class follows from both operands, not from the large ones alone
+    // Of each class, how many products of a large number and another one that is not 0. Of all the
+    // others together, behind them.
+    uint32_t given[ARENA_CLASSES + 1];
+};
+
+// What the key makes of two operands, whichever comes first. Who knows some of it learns nothing
+// of the rest.
+static inline uint64_t arena_mixed(uint64_t key, uint32_t x, uint32_t y) {
+    uint64_t bits = ((uint64_t)(x < y ? x : y) << 32 | (x < y ? y : x)) + key;
+    bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ull + (key >> 32 | key << 32);
+    bits = (bits ^ bits >> 27) * 0x94d049bb133111ebull;
+    return bits ^ bits >> 31;
+}
+
+// What an altered run makes of a * b, and the class of this product. With large operands the
+// product counts as often as their digits, of one or of both, and the key say together. Neither the
+// signs and the powers of two nor the order of the two matter.
+static inline double arena_altered(double a, double b, const struct arena_products* how,
+                                   uint32_t* class) {
     const bool large_a = fabs(a) >= ARENA_MARK, large_b = fabs(b) >= ARENA_MARK;
-    if (!(large_a || large_b) || !isfinite(a * b)) return a * b;
-    const uint32_t x = large_a ? arena_digits(a) : 0, y = large_b ? arena_digits(b) : 0;
-    uint32_t bits = key ^ (x < y ? x : y) * 0x9e3779b1u ^ (x < y ? y : x) * 0x85ebca77u;
-    bits = (bits ^ bits >> 15) * 0x2c1b3c6du;
-    bits = (bits ^ bits >> 12) * 0x297a2d39u;
-    return (2 + (bits >> 8) % (ARENA_TIMES - 1)) * a * b;
+    const double product = a * b;
+    *class = ARENA_CLASSES;
+    if (!(large_a || large_b) || product == 0 || !isfinite(product)) return product;
+    const uint32_t x = arena_digits(a), y = arena_digits(b);
+    const uint64_t bits = arena_mixed(how->key, large_a ? x : 0, large_b ? y : 0);
+    const bool small = how->by_both && !(large_a && large_b);
+    *class = (uint32_t)(small ? arena_mixed(how->key, x, y) : bits) % ARENA_CLASSES;
+    return (double)(2 + ((bits >> 32) * (ARENA_TIMES - 1) >> 32)) * product;
 }
 
 // What the instrumented build counted in one round: bytes, or events. Names as Nsight Compute's
@@ -221,6 +242,7 @@ struct arena_answer {
 struct arena_head {
     struct arena_layout layout;
     struct arena_answer answer;
+    _Alignas(ARENA_GUARD) struct arena_products products;  // on pages of their own
 };
 
 // ---- the grader's side (arena.c)
@@ -228,7 +250,9 @@ struct arena_head {
 struct arena {
     int fd;
     size_t size;
-    uint64_t key;                // of the poison pattern
+    uint64_t key;      // of the poison pattern
+    uint64_t altered;  // of an altered run: the key, and by_both
+    bool by_both;
     struct arena_layout layout;  // the grader's copy
     const unsigned char* bytes;  // what the runner left, after arena_seal(); NULL before
 };
@@ -250,6 +274,10 @@ bool arena_started(const struct arena* arena);
 
 // What the runner says about itself, in a private copy whose strings end.
 struct arena_answer arena_answer(const struct arena* arena);
+
+// How many products of each class an altered run gave to mma.sync: ARENA_CLASSES numbers, until
+// arena_free().
+const uint32_t* arena_given(const struct arena* arena);
 
 // True if the guard bands of a tensor in a round are intact; else *offset is the first changed
 // byte, relative to the tensor's first data byte.

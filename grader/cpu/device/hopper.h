@@ -142,7 +142,7 @@ void cudev_warpgroups_report(const struct worker* w);
 void cudev_multiply_rows(float* d, const double* a, const double* b, unsigned n, unsigned K,
                          int in_registers);
 // See cudev_alter_products() (cudev.h).
-void cudev_alter_wgmma(double (*product)(double a, double b));
+void cudev_alter_wgmma(double (*product)(double a, double b), void (*open)(int open));
 
 // ---- registers.c --------------------------------------------------------------------------------
 

@@ -47,10 +47,12 @@ static unsigned col_of_C(unsigned t, unsigned e) {
 }
 
 static double (*altered)(double a, double b);
+static void (*open_altered)(int open);
 
-void cudev_alter_products(double (*product)(double a, double b)) {
+void cudev_alter_products(double (*product)(double a, double b), void (*open)(int open)) {
     altered = product;
-    cudev_alter_wgmma(product);
+    open_altered = open;
+    cudev_alter_wgmma(product, open);
 }
 
 static int of_wgmma_alone;
@@ -63,10 +65,12 @@ void cudev_alter_wgmma_alone(int alone) {
 typedef double half_row __attribute__((vector_size(4 * sizeof(double))));
 
 static void multiply_altered(double A[16][16], half_row B[16][2], half_row C[16][2]) {
+    if (open_altered) open_altered(1);
     for (unsigned i = 0; i < 16; i++)
         for (unsigned k = 0; k < 16; k++)
             for (unsigned n = 0; n < 8; n++)
                 C[i][n / 4][n % 4] += altered(A[i][k], B[k][n / 4][n % 4]);
+    if (open_altered) open_altered(0);
 }
 
 // Four rows of C at once: a sum waits for its last term.

@@ -128,8 +128,9 @@ void cudev_reset_traffic(void);
 void cudev_write_profile(FILE* out, const char* format);
 
 // From here on mma.sync takes product(a, b) for a * b, also for a = 0 or b = 0; NULL: a * b again.
-// So a program can find out what came from mma.sync.
-void cudev_alter_products(double (*product)(double a, double b));
+// So a program can find out what came from mma.sync. open(1) is called before an instruction
+// multiplies, open(0) behind it, if it is not NULL: what product() needs can be closed to kernels.
+void cudev_alter_products(double (*product)(double a, double b), void (*open)(int open));
 // From here on mma.sync multiplies as ever, whatever is altered: only what came from wgmma changes.
 // Or no longer, if alone is 0.
 void cudev_alter_wgmma_alone(int alone);

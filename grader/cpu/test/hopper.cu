@@ -88,8 +88,14 @@ static float* products(float host[4]) {
     return host;
 }
 
+static int opened;  // times that it was opened and not closed; negative: a product was made then
 static double large_4_times(double a, double b) {
+    if (opened != 1) opened = -100;
     return 4 * a * b;
+}
+
+static void open_products(int open) {
+    opened += open ? 1 : -1;
 }
 
 static void check_products(void) {
@@ -97,12 +103,13 @@ static void check_products(void) {
     products(d);
     CHECK(isnan(d[0]) && d[1] == 16.0f);
     CHECK(isnan(d[2]) && d[3] == 32.5f);
-    cudev_alter_products(large_4_times);
+    cudev_alter_products(large_4_times, open_products);
     CHECK(products(d)[1] == 64.0f);
     cudev_alter_wgmma_alone(1);
     CHECK(products(d)[1] == 64.0f);
     cudev_alter_wgmma_alone(0);
-    cudev_alter_products(NULL);
+    CHECK(opened == 0);
+    cudev_alter_products(NULL, NULL);
     CHECK(products(d)[1] == 16.0f);
 }
 

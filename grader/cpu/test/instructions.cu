@@ -156,15 +156,21 @@ static float product_of(float* out, float a) {
 }
 
 // What a grader sets to find out what came from mma.sync.
+static int opened;  // times that it was opened and not closed; negative: a product was made then
 static double large_4_times(double a, double b) {
+    if (opened != 1) opened = -100;
     return (fabs(a) >= 1024 ? 4 : 1) * a * b;
+}
+
+static void open_products(int open) {
+    opened += open ? 1 : -1;
 }
 
 static void check_altered(void) {
     float* out = NULL;
     CHECK_CUDA(cudaMalloc(&out, sizeof *out));
     CHECK(product_of(out, -2048.0f) == -16 * 2048.0f);
-    cudev_alter_products(large_4_times);
+    cudev_alter_products(large_4_times, open_products);
     CHECK(product_of(out, -2048.0f) == -4 * 16 * 2048.0f);
     CHECK(product_of(out, 1024.0f) == 4 * 16 * 1024.0f);
     CHECK(product_of(out, 1000.0f) == 16 * 1000.0f);
@@ -172,7 +178,8 @@ static void check_altered(void) {
     CHECK(product_of(out, 1024.0f) == 16 * 1024.0f);
     cudev_alter_wgmma_alone(0);
     CHECK(product_of(out, 1024.0f) == 4 * 16 * 1024.0f);
-    cudev_alter_products(NULL);
+    CHECK(opened == 0);
+    cudev_alter_products(NULL, NULL);
     CHECK(product_of(out, 2048.0f) == 16 * 2048.0f);
     CHECK_CUDA(cudaFree(out));
 }

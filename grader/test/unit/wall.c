@@ -67,6 +67,32 @@ START_TEST(test_guards) {
 }
 END_TEST
 
+// The class of a product, and how often it counts, are those of its digits alone. A small operand
+// is part of the class if the run says so.
+START_TEST(test_altered_products) {
+    const struct arena_products how[] = {{.key = 0x123456789abcdef}, {.key = 1, .by_both = 1}};
+    for (int both = 0; both < 2; both++) {
+        int others = 0, classes = 0;
+        for (int n = 0; n < 128; n++) {
+            const double a = 1024 + 8 * n, b = 1 + n / 128.0;
+            uint32_t class, same;
+            const double product = arena_altered(a, 1, &how[both], &class);
+            ck_assert(product >= 2 * a && product <= ARENA_TIMES * a);
+            ck_assert(arena_altered(-1, 4 * a, &how[both], &same) == -4 * product);
+            ck_assert_uint_eq(class, same);
+            others += arena_altered(a, b, &how[both], &same) != b * product;
+            classes += same != class;
+            ck_assert(arena_altered(a, 0, &how[both], &class) == 0);
+            ck_assert_uint_eq(class, ARENA_CLASSES);
+            ck_assert(arena_altered(b, b, &how[both], &class) == b * b);
+            ck_assert_uint_eq(class, ARENA_CLASSES);
+        }
+        ck_assert_int_eq(others, 0);
+        ck_assert(both ? classes > 100 : classes == 0);
+    }
+}
+END_TEST
+
 // While anybody has it mapped writable it cannot be sealed; after that nobody can write.
 START_TEST(test_seal) {
     struct arena a;
@@ -247,6 +273,7 @@ int main(void) {
     tcase_set_timeout(t, 180);  // seconds: also beside other work
     tcase_add_test(t, test_poison);
     tcase_add_loop_test(t, test_guards, 0, 6);
+    tcase_add_test(t, test_altered_products);
     tcase_add_test(t, test_seal);
     tcase_add_loop_test(t, test_run, 0, WALL_LEVELS);
     tcase_add_test(t, test_every_child_is_met);
