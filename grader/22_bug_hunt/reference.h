@@ -144,6 +144,30 @@ static inline bool hidden_was_largest(const struct masked* p) {
     return any;
 }
 
+// Hidden columns are 0, and have weight in the sum: in each row what is seen is too small by one
+// factor, as if each hidden score weighed `weight`, which is at most what the largest
+// score does.
+static inline bool hidden_was_summed(const struct masked* p) {
+    bool any = false;
+    for (int64_t i = 0; i < p->rows; i++) {
+        const int64_t seen = (int64_t)p->seen->value[i];
+        const double *want = p->y->want + i * p->cols, *got = p->y->got + i * p->cols;
+        double m, less = 0;
+        const double l = softmax_row(NULL, p->x->value + i * p->cols, seen, p->cols, &m);
+        for (int64_t j = 0; j < p->cols; j++) {
+            if (want[j] < 1e-6) continue;
+            const double own = got[j] / want[j];
+            if (less == 0) less = own;
+            if (!(fabs(own - less) < 1e-4)) return false;
+        }
+        if (seen == 0) continue;
+        const double weight = l * (1 / less - 1) / fmax(1, (double)(p->cols - seen));
+        if (seen == p->cols ? fabs(less - 1) > 1e-4 : !(weight <= 1.001)) return false;
+        any |= less < 1 - 1e-3;
+    }
+    return any;
+}
+
 // What hidden columns hold tells.
 static inline enum cause masked_explain(const struct masked* p) {
     bool nan_in_empty = false;
@@ -156,7 +180,8 @@ static inline enum cause masked_explain(const struct masked* p) {
             else if (got != 0)
                 return CAUSE_mask_value;
         }
-    return nan_in_empty ? CAUSE_masked_row : CAUSE_NONE;
+    if (nan_in_empty) return CAUSE_masked_row;
+    return hidden_was_summed(p) ? CAUSE_mask_value : CAUSE_NONE;
 }
 
 static inline void logsumexp_of(const struct masked* p, double* LSE) {

@@ -212,6 +212,41 @@ static bool stays_a_loop(const char* section, const char* p) {
     return end > unroll && rounds < BUG_HUNT_GROUPS;
 }
 
+// Where the statement of the loop that begins at p ends.
+static const char* end_of_loop(const char* p) {
+    int inside = 0;  // brackets
+    for (; *p; p++) {
+        inside += *p == '(' || *p == '{';
+        inside -= *p == ')' || *p == '}';
+        if (inside == 0 && (*p == ';' || *p == '}')) break;
+    }
+    return p;
+}
+
+// Is the loop at p, in front of which no pragma stands, one of which nvcc makes an index: does an
+// `if` choose the one sum that is added to, and nothing else happen? From that nvcc concludes what k
+// is, before it unrolls, and the array is in local memory. A value that is chosen for each k it
+// keeps in registers.
+static bool chooses_by_if(const char* section, const char* p) {
+    const char *front = p, *end = end_of_loop(p), *word = p;
+    while (front > section && !strchr(";{}", front[-1])) front--;
+    const char* unroll = strstr(front, "unroll");
+    if (unroll && unroll < p) return false;
+    for (; word < end; word++) {
+        if (strncmp(word, "else", 4) == 0) return false;
+        if (strncmp(word, "if (", 4) == 0) break;
+    }
+    if (word >= end) return false;
+    const char* then = word + strlen("if ");
+    int inside = 0;
+    do inside += (*then == '(') - (*then == ')');
+    while (*then++ && inside > 0);
+    then += strspn(then, " \n{");
+    for (const char* more = then; more < end; more++)
+        if (strncmp(more, "else", 4) == 0) return false;
+    return strncmp(then, "sum[", 4) == 0 || strncmp(then, "continue;", 9) == 0;
+}
+
 // Is it the variable of loops over all groups, which are unrolled, and of no other loop of the
 // section?
 static bool counts_groups(const char* section, const char* variable) {
@@ -228,7 +263,8 @@ static bool counts_groups(const char* section, const char* variable) {
             snprintf(step, sizeof step, steps[n], variable);
             is_step |= strncmp(p + strlen(begin), step, strlen(step)) == 0;
         }
-        if (strncmp(p, begin, strlen(begin)) != 0 || !is_step || stays_a_loop(section, p))
+        if (strncmp(p, begin, strlen(begin)) != 0 || !is_step || stays_a_loop(section, p) ||
+            chooses_by_if(section, p))
             return false;
     }
     return true;
@@ -255,11 +291,14 @@ static void judge_registers(struct check* c, enum bug_hunt_kernel kernel) {
     for (const char* p = section; *p; p++) {
         if (strncmp(p, "//", 2) == 0) p += strcspn(p, "\n");
         if (*p == '[' && !index_is_fine(section, last, p + 1))
-            check_fail(c, CAUSE_local_array,
-                       "%s[%.*s]: the index of a register is a number, or the variable of a loop\n"
-                       "    for (int k = 0; k < GROUPS; k++)\n"
-                       "  next: let such a loop ask for each k whether it is the one\n",
-                       last, (int)strcspn(p + 1, "]\n"), p + 1);
+            check_fail(
+                c, CAUSE_local_array,
+                "%s[%.*s]: the index of a register is a number, or the variable of a loop\n"
+                "    for (int k = 0; k < GROUPS; k++)\n"
+                "  which is unrolled: of an if that chooses alone nvcc makes an index again,\n"
+                "  unless #pragma unroll stands in front\n"
+                "  next: let such a loop ask for each k whether it is the one\n",
+                last, (int)strcspn(p + 1, "]\n"), p + 1);
         if (!is_word(*p)) {
             if (*p != ' ') last[0] = '\0';
             continue;
