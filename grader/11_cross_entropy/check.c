@@ -4,8 +4,7 @@
 // multiples of 8 that begin at multiples of 128 bytes, tokens for labels, ignore_index -100, no
 // smoothing, a positive logit in every row, and no gaps.
 #include "check/check.h"
-#include "head.h"
-#include "mistakes.h"
+#include "judged.h"
 #include "reach_cases.h"
 #include "wall/arena.h"
 
@@ -14,50 +13,6 @@ enum { ROWS = 8, FEW = 128, COLS = 1024, VOCABULARY = 50257 };
 // The most logits of a row of which 48 KB are left, beside 8 pieces of 8 in each of so many
 // threads; up to 7 pieces' places are lost where the row's first line begins.
 #define BESIDE_PIECES(threads) (8 * (8 * (threads) + 48 * 64 - 7))
-
-// ---- judging
-
-// The first element that is off by more than its own share.
-static void compare_each(struct check* c, const struct head* h, const struct tensor* t,
-                         const double* allowed, double least) {
-    for (int64_t e = 0; e < t->count; e++) {
-        if (t->untouched[e] || !isfinite(t->want[e])) continue;
-        if (fabs(t->got[e] - t->want[e]) <= allowed[e]) continue;
-        enum cause cause = explain_within(h, t, (struct budget){.max = least},
-                                          t->dtype == BF16 ? 0x1p-7 : 0x1p-20);
-        check_fail(c, cause ? cause : CAUSE_low_precision, "%s[%lld] is %.9g, expected %.9g",
-                   t->name, (long long)e, t->got[e], t->want[e]);
-    }
-}
-
-static void compare_all(struct check* c, const struct head* h, struct tensor* t,
-                        const double* allowed) {
-    double most = 0, sum = 0, count = 0, least = INFINITY;
-    for (int64_t e = 0; e < t->count; e++) {
-        if (t->untouched[e]) continue;
-        most = fmax(most, allowed[e]);
-        if (allowed[e] > 0) least = fmin(least, allowed[e]);
-        sum += allowed[e];
-        count += 1;
-    }
-    check_compare(c, t, (struct budget){.max = most, .mean = sum / count});
-    compare_each(c, h, t, allowed, least);
-}
-
-static void compare(struct check* c, struct head* h) {
-    struct allowed a = {.LSE = check_allocate(c, h->rows, sizeof(double)),
-                        .gradient = check_allocate(c, h->logits->count, sizeof(double))};
-    want(h, &a);
-    compare_all(c, h, h->LSE, a.LSE);
-    compare_all(c, h, h->logits, a.gradient);
-    compare_all(c, h, h->loss, &a.loss);
-    free(a.LSE), free(a.gradient);
-}
-
-static void run(struct check* c, struct head* h) {
-    check_run(c);
-    compare(c, h);
-}
 
 static void run_random(struct check* c, int64_t rows, int64_t V) {
     struct head h = head_of(c, rows, V);
@@ -194,6 +149,7 @@ static void ignore_some(struct head* h) {
 }
 
 // Rows that do not count begin and end anywhere, too; and the kernels of wide rows may be others.
+// Some hold NaN at both ends.
 static void ignored_anywhere(struct check* c) {
     const int64_t V[] = {check_pick(c, 2, 7), check_pick(c, 9, 40), COLS + check_pick(c, 1, 7),
                          VOCABULARY, 113 * COLS + 1};
@@ -202,6 +158,8 @@ static void ignored_anywhere(struct check* c) {
         head_begin(&h, "rows that do not count");
         head_fill(&h, -9.0, 1.0);
         ignore_some(&h);
+        for (int64_t row = 0; row < h.rows && i == 2; row++)
+            if (!counts(&h, row)) logits_of(&h, row)[0] = logits_of(&h, row)[h.V - 1] = NAN;
         run(c, &h);
     }
 }
@@ -255,15 +213,17 @@ static void smoothed(struct check* c) {
 
 // A label that is no token, each in a case of its own: the numbers beside 0 and V; far ones; and
 // those whose lower 32 bits are a token. Two of them in wide rows, whose kernels may be others. V
-// lies in the gap behind a row, too.
+// lies in the gap behind a row, too. The usual ignore_index is a label like others where another
+// one is given.
 static void bad_labels(struct check* c) {
     const int64_t token = check_pick(c, 0, COLS - 1);
     const int64_t bad[] = {
-        COLS, -1, ((int64_t)1 << 32) + token, -((int64_t)1 << 40), -101, (int64_t)1 << 62};
-    for (int i = 0; i < 6; i++) {
+        COLS, -1, ((int64_t)1 << 32) + token, -((int64_t)1 << 40), -101, (int64_t)1 << 62, -100};
+    for (int i = 0; i < 7; i++) {
         const int64_t V = i == 3 ? 49 * COLS : i == 4 ? 113 * COLS : COLS;
         struct head h = head_of(c, V > COLS ? 2 : ROWS, V);
         if (i == 0) h.stride += 8;
+        if (bad[i] == h.ignore_index) h.ignore_index = -1;
         h.first = 8 * COLS;  // nothing that a wrong index finds there is outside of the array
         char what[60];
         snprintf(what, sizeof what, "label %lld", (long long)bad[i]);
@@ -516,46 +476,84 @@ static double times_loaded(const struct arena_traffic* t, double bytes) {
     return fmin((double)t->global_load_bytes, 32.0 * (double)t->global_load_sectors) / bytes;
 }
 
-static const struct arena_traffic* moved(struct check* c, int64_t rows, int64_t V, double times) {
+static const struct arena_traffic* moved(struct head h, const char* what, double times) {
     enum { BESIDE = 16 * 1024 };
-    const double bytes = 2.0 * (double)(rows * V);
-    struct head h = head_of(c, rows, V);
+    struct check* c = h.check;
+    const double bytes = 2.0 * (double)(h.rows * h.V);
     check_watch(c, WATCH_PROFILE);
-    head_begin(&h, "random");
+    head_begin(&h, what);
     head_fill(&h, -9.0, 1.0);
     run(c, &h);
     const struct arena_traffic* t = check_traffic(c);
     check_stored_once(c, "logits");
     check_at_most(c, CAUSE_too_much_read, "times that each logit is loaded", times_loaded(t, bytes),
-                  times + fmin(0.4, 0.02 + BESIDE / (2.0 * (double)V)));
-    check_kept(c, CAUSE_row_kept, "logit", (double)(rows * V), 0.5, 3000);
+                  times + fmin(0.4, 0.02 + BESIDE / (2.0 * (double)h.V)));
+    check_kept(c, CAUSE_row_kept, "logit", (double)(h.rows * h.V), 0.5, 3000);
     return t;
 }
 
 // By lanes side by side, too. A sector is 32 bytes: they move what they load, and where a row
 // begins anywhere and a warp takes 64 bytes, half as much again.
-static void moves(struct check* c, int64_t rows, int64_t V, double times) {
-    const struct arena_traffic* t = moved(c, rows, V, times);
-    check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte loaded",
+static void moves(struct head h, const char* what, double times) {
+    const struct arena_traffic* t = moved(h, what, times);
+    check_at_most(h.check, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte loaded",
                   32.0 * (double)t->global_load_sectors / (double)t->global_load_bytes, 1.8);
-    check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte stored",
+    check_at_most(h.check, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte stored",
                   32.0 * (double)t->global_store_sectors / (double)t->global_store_bytes, 1.6);
 }
 
+static void moves_random(struct check* c, int64_t rows, int64_t V, double times) {
+    moves(head_of(c, rows, V), "random", times);
+}
+
+// Rows for which a launcher may have other kernels: with smoothing, with gaps, of an odd V.
+static void cheap_anywhere(struct check* c) {
+    struct head h = head_of(c, 2, 2 * check_pick(c, 3000, 5000) + 1);
+    h.stride += check_pick(c, 1, 9);
+    h.first = check_pick(c, 1, 7);
+    h.smoothing = check_uniform(c, 0.1, 0.4);
+    moves(h, "anywhere", 1);
+}
+
+// Narrow rows. What is loaded beside the logits is as much as these: so only what blocks read, and
+// what warps load again, tells who reads them twice. Of each row a block may read the sectors of
+// the label and of the count, and those at both ends, which are its neighbours', too. A quarter of
+// the logits may be loaded again: the label's, and those at the ends.
+static void cheap_narrow(struct check* c) {
+    enum { BESIDE = 6 * 32 };
+    struct head h = head_of(c, ROWS, check_pick(c, 400, 1000));
+    const double of_a_row = 2.0 * (double)h.V;  // bytes
+    check_watch(c, WATCH_PROFILE);
+    head_begin(&h, "narrow");
+    head_fill(&h, -9.0, 1.0);
+    run(c, &h);
+    const struct arena_traffic* t = check_traffic(c);
+    const double rows = (double)h.rows;
+    check_at_most(c, CAUSE_too_much_written, "times that each logit is stored",
+                  (double)(t->global_store_bytes + t->filled_bytes) / rows / of_a_row,
+                  1.01 + BESIDE / of_a_row);
+    check_at_most(c, CAUSE_too_much_read, "times that blocks read each logit",
+                  (double)t->block_read_bytes / rows / of_a_row, 1.1 + BESIDE / of_a_row);
+    check_at_most(c, CAUSE_too_much_read, "part of the logits that warps load again",
+                  (double)check_loaded_again(c, "logits") / rows / of_a_row, 0.25);
+}
+
 static void cheap(struct check* c) {
-    moves(c, 2, 4 * COLS, 1);
-    moves(c, 2, 64 * check_pick(c, 65, 120), 1);
-    moves(c, 1, check_pick(c, 18000, 30000), 1);
+    moves_random(c, 2, 4 * COLS, 1);
+    moves_random(c, 2, 64 * check_pick(c, 65, 120), 1);
+    moves_random(c, 1, check_pick(c, 18000, 30000), 1);
+    cheap_anywhere(c);
+    cheap_narrow(c);
 }
 
 static void cheap_wide(struct check* c) {
-    moves(c, 2, VOCABULARY, 1);
-    moves(c, 1, check_pick(c, 33000, 48000), 1);
+    moves_random(c, 2, VOCABULARY, 1);
+    moves_random(c, 1, check_pick(c, 33000, 48000), 1);
 }
 
 static void cheap_wider(struct check* c) {
-    moves(c, 1, 128256, 2);
-    moves(c, 1, 2 * check_pick(c, 131000, 133000) + 1, 2);
+    moves_random(c, 1, 128256, 2);
+    moves_random(c, 1, 2 * check_pick(c, 131000, 133000) + 1, 2);
 }
 
 // Of four rows of an odd V three begin inside of a sector. Stores that follow the row from there
@@ -563,7 +561,7 @@ static void cheap_wider(struct check* c) {
 // of a row's whole pieces and behind them, stored one by one, make it 1.02.
 static void whole_sectors(struct check* c) {
     const int64_t V = 16 * check_pick(c, 380, 620) + 1;
-    const struct arena_traffic* t = moved(c, 4, V, 3);
+    const struct arena_traffic* t = moved(head_of(c, 4, V), "random", 3);
     check_at_most(c, CAUSE_partial_sectors, "bytes moved in 32-byte sectors for each logit stored",
                   32.0 * (double)t->global_store_sectors / (4.0 * 2 * (double)V), 1.03);
 }
