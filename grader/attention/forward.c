@@ -504,5 +504,5 @@ double forward_loads(struct problem p) {
     check_watch(p.check, WATCH_PROFILE);
     forward_case(p, PACKED, "", JUDGE_O | JUDGE_LSE);
     const struct arena_traffic* t = problem_traffic(&p);
-    return (double)t->global_load_bytes - 2.0 * (double)(p.N_q * p.d);
+    return (double)t->global_load_bytes - 2.0 * (double)(p.B * p.H * p.N_q * p.d);
 }
