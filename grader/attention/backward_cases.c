@@ -401,7 +401,7 @@ void backward_case_repeatable(struct problem p) {
 void backward_kept(struct problem p) {
     enum { MANY = 1041 };
     int64_t* const sizes[] = {&p.N_k, &p.N_q};
-    problem_set_d(&p, 8);
+    problem_set_d(&p, 7);
     check_watch(p.check, WATCH_PROFILE);
     for (int n = 0; n < 2; n++) {
         int64_t size = *sizes[n];

@@ -123,7 +123,7 @@ void backward_case_repeatable(struct problem p);
 // the order of the tiles shows, if there is one more at least. One batch.
 void backward_case_heads_alike(struct problem p, int64_t tile);
 
-// Many keys, then many queries, of d = 8: memory for each pair of both shows, see
+// Many keys, then many queries, of d = 7: memory for each pair of both shows, see
 // problem_traffic(). The item is watched from here on.
 void backward_kept(struct problem p);
 
