@@ -254,6 +254,7 @@ ALWAYS_INLINE bool check_fast(struct watch* watch, uint64_t offset, unsigned byt
     const uint64_t floor = offset >= WINDOW_OFFSET ? watch->shared_floor : watch->overlap.floor;
     const uint64_t me = watch->now | (uint64_t)watch->worker->current << SLOT_THREAD_SHIFT |
                         (uint64_t)15 << SLOT_MASK_SHIFT | site;
+    const uint64_t group = slot_group(watch, offset, watch->worker->current);
     uint8_t* init = &INIT_SHADOW[offset >> 2];
     if (offset + bytes > OWNER_SHADOW[offset >> PAGE_SHIFT]) return false;
     if (!write && memcmp(init, &all_set, bytes / 4) != 0) return false;
@@ -264,12 +265,15 @@ ALWAYS_INLINE bool check_fast(struct watch* watch, uint64_t offset, unsigned byt
     }
     if (write) memcpy(init, &all_set, bytes / 4);
     for (unsigned i = 0; i < bytes / 4; i++) {
-        if (write)
+        if (write) {
             slot[i][0] = me;
-        else if (slot[i][2] < floor)  // the first reader since the floor, and the latest
+        } else if (slot[i][2] < floor) {  // the first reader since the floor, and the latest
             slot[i][2] = me;
-        else if ((slot[i][2] ^ me) >> SLOT_THREAD_SHIFT)
+            slot[i][1] = 0;
+        } else if ((slot[i][2] ^ me) >> SLOT_THREAD_SHIFT) {
             slot[i][3] = me;
+            slot[i][1] |= group;
+        }
     }
     return true;
 }
@@ -294,6 +298,7 @@ ALWAYS_INLINE bool check_fast_part(struct watch* watch, uint64_t offset, unsigne
     if ((*init & mask) != mask) return false;
     if (slot[2] < floor) {
         slot[2] = me;
+        slot[1] = 0;
         return true;
     }
     return (slot[2] ^ me) >> SLOT_THREAD_SHIFT == 0 && (slot_mask(slot[2]) & mask) == mask;

@@ -315,7 +315,11 @@ static void reading_piece(struct worker* w, const struct bulk_copy* c, char* sha
                         site_at(c->pc) | (uint64_t)15 << SLOT_MASK_SHIFT;
     for (unsigned x = 0; x < PIECE; x += 4) {
         uint64_t* slot = RACE_SHADOW[offset_of(shared + x) >> 2];
-        if (slot[0] < c->time) slot[slot[2] < w->watch->block_floor ? 2 : 3] = me;
+        if (slot[0] >= c->time) continue;
+        if (slot[2] < w->watch->block_floor)
+            slot_begin_readers(slot, w->watch->block_floor, me);
+        else
+            slot[3] = me;
     }
 }
 
@@ -404,7 +408,11 @@ static void computed_piece(struct worker* w, const struct product* p, const char
     for (unsigned x = 0; x < PIECE; x += 4) {
         uint64_t* slot = RACE_SHADOW[offset_of(piece + x) >> 2];
         bool own = slot[2] < watch->block_floor || slot_thread(slot[2]) == running_product.thread;
-        if (slot[0] < p->time) slot[own ? 2 : 3] = me;
+        if (slot[0] >= p->time) continue;
+        if (own)
+            slot_begin_readers(slot, FIRST_TIME, me);
+        else
+            slot[3] = me;
     }
 }
 

@@ -340,6 +340,19 @@ static bool reaches(const struct release* r, struct prefix p, int depth, int* st
     return false;
 }
 
+// Has the thread acquired the release?
+static bool has_acquired(struct watch* watch, const struct release* r, unsigned thread,
+                         bool strong) {
+    struct order* o = order();
+    int steps = 0;
+    o->search++;
+    for (uint32_t a = o->acquires; a-- > 0;)
+        if ((strong ? visible : is_fenced)(watch, &o->acquire[a], thread) &&
+            reaches(r, o->acquire[a].prefix, 0, &steps))
+            return true;
+    return false;
+}
+
 bool cudev_order_covers(struct watch* watch, uint64_t offset, uint64_t earlier, unsigned thread,
                         bool strong) {
     struct order* o = order();
@@ -347,15 +360,30 @@ bool cudev_order_covers(struct watch* watch, uint64_t offset, uint64_t earlier, 
     if (earlier < watch->block_floor && !cudev_order_block_at(earlier, &block)) return true;
     for (uint32_t i = o->list_of_block[block % BLOCK_LISTS]; i; i = o->release[i].next_of_block) {
         const struct release* r = &o->release[i];
-        if (r->block != block || !covers(watch, r, offset, earlier)) continue;
-        int steps = 0;
-        o->search++;
-        for (uint32_t a = o->acquires; a-- > 0;)
-            if ((strong ? visible : is_fenced)(watch, &o->acquire[a], thread) &&
-                reaches(r, o->acquire[a].prefix, 0, &steps))
-                return true;
+        if (r->block == block && covers(watch, r, offset, earlier) &&
+            has_acquired(watch, r, thread, strong))
+            return true;
     }
     return false;
+}
+
+bool cudev_order_unknown_block(struct watch* watch, uint64_t since, unsigned group, unsigned thread,
+                               bool strong, uint64_t* block) {
+    const struct order* o = order();
+    bool found = false;
+    for (uint32_t n = o->blocks; n-- > 0;) {
+        const uint64_t b = o->block[n].block;
+        if (b % READER_GROUPS == group) {
+            if (b == watch->worker->block) return false;
+            for (uint32_t i = o->list_of_block[b % BLOCK_LISTS]; i; i = o->release[i].next_of_block)
+                if (o->release[i].block == b && has_acquired(watch, &o->release[i], thread, strong))
+                    return false;
+            found = true;
+            *block = b;
+        }
+        if (o->block[n].time <= since) break;
+    }
+    return found;
 }
 
 void cudev_order_fence_global(struct watch* watch) {

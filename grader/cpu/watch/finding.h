@@ -25,6 +25,9 @@ enum found {
     FOUND_ORDER_OF_SUM,  // floats are added in any order; with CUDEV_CROWDED_BLOCKS
 };
 
+// What is known of a thread: itself, its warp, its block.
+enum among { ONE_THREAD, AMONG_WARP, AMONG_BLOCK };
+
 // Source lines are looked up when a finding is printed.
 #define NO_THREAD (~0u)  // for `other_thread` of FOUND_ASYNC: of another launch
 struct finding {
@@ -34,6 +37,7 @@ struct finding {
     uint64_t block, other_block;
     unsigned thread, other_thread;
     enum cudev_access access, other_access;
+    enum among other_among;  // of FOUND_RACE
     bool left;           // of FOUND_RACE: `access` is that of a copy for which nobody has waited
     bool cached;         // of FOUND_RACE: `access` is a read by __ldg(), which no order helps
     bool copied;         // of FOUND_UNINITIALISED: by a copy that has not been waited for

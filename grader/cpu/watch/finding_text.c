@@ -124,14 +124,19 @@ static void add_function(const struct source_line* s, const struct source_line* 
     add("\n");
 }
 
-static void add_thread(const struct finding* f, enum cudev_access access, uint64_t block,
-                       unsigned thread, const struct source_line* s,
+static void add_thread(const struct finding* f, bool mine, const struct source_line* s,
                        const struct source_line* caller) {
+    const unsigned thread = mine ? f->thread : f->other_thread;
+    const uint64_t block = mine ? f->block : f->other_block;
+    const enum among among = mine ? ONE_THREAD : f->other_among;
     const unsigned of_block = threads_of(f);  // a cluster has more
     uint3 t = index_of(f->launch.block, thread % of_block);
     uint3 b = index_of(f->launch.grid, block + thread / of_block);
-    add("    %-6s by thread (%u,%u,%u) of block (%u,%u,%u) at ", verb(access), t.x, t.y, t.z, b.x,
-        b.y, b.z);
+    add("    %-6s by ", verb(mine ? f->access : f->other_access));
+    if (among == AMONG_WARP) add("one of the warp of ");
+    if (among == AMONG_BLOCK) add("a thread");
+    if (among != AMONG_BLOCK) add("thread (%u,%u,%u)", t.x, t.y, t.z);
+    add(" of block (%u,%u,%u) at ", b.x, b.y, b.z);
     add_place(s);
     add_function(s, caller);
 }
@@ -249,9 +254,8 @@ const char* cudev_finding_text(const struct located_finding* r, size_t* length) 
         add(", ");
         add_deed(f, b, swap);
         add("\n");
-        add_thread(f, f->other_access, f->other_block, f->other_thread, &r->other,
-                   &r->other_caller);
-        add_thread(f, f->access, f->block, f->thread, &r->line, &r->caller);
+        add_thread(f, false, &r->other, &r->other_caller);
+        add_thread(f, true, &r->line, &r->caller);
     } else if (f->kind == FOUND_ASYNC) {
         add_async(r);
     } else {
@@ -262,7 +266,7 @@ const char* cudev_finding_text(const struct located_finding* r, size_t* length) 
             add_place(&r->line);
         if (f->what[0]) add(" of %s", f->what);
         add("%s\n", f->detail);
-        if (f->launch.name) add_thread(f, f->access, f->block, f->thread, &r->line, &r->caller);
+        if (f->launch.name) add_thread(f, true, &r->line, &r->caller);
     }
     if (f->origin[0]) add("    %s\n", f->origin);
     if (f->launch.name) {

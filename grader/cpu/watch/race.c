@@ -1,8 +1,9 @@
 // Races: two accesses to the same byte, at least one a write, with nothing that orders them.
 //
-// Every 4 bytes of memory have four slots (watch.h): the last two writers and the last two readers
-// since the word became ordered before all threads. An access is compared with the slots, then
-// takes a place among them. thread_order.c knows the order within a block, fence_order.c the order
+// Every 4 bytes of memory have four slots (watch.h): the last two writers, the first reader and the
+// newest one since the word became ordered before all threads. Of the readers between these it is
+// known in which warps, or blocks, they were. An access is compared with the slots, then takes a
+// place among them. thread_order.c knows the order within a block, fence_order.c the order
 // between blocks, overlap.c that between launches.
 #include "cpu/watch/races.h"
 #include "cpu/watch/async_finding.h"
@@ -72,15 +73,73 @@ static struct finding* report(struct watch* watch, enum found found, uint64_t of
     return f;
 }
 
-static void record_read(uint64_t* slot, uint64_t floor, uint64_t me) {
+// A reader that is not the first one. An atomic races with none that is atomic, too, and is not
+// kept here; nor is a reader of other bytes than those before.
+static void record_group(struct watch* watch, uint64_t offset, uint64_t* slot, uint64_t me) {
+    const unsigned thread = slot_thread(me);
+    if (me & SLOT_ATOMIC || slot[1] >= FIRST_TIME || thread >= beyond_of(watch)) return;
+    const uint64_t unread = slot[1] | (uint64_t)(~slot_mask(me) & 15) << SLOT_UNREAD_SHIFT;
+    if (unread >> SLOT_UNREAD_SHIFT != 15) slot[1] = unread | slot_group(watch, offset, thread);
+}
+
+static void record_read(struct watch* watch, uint64_t offset, uint64_t* slot, uint64_t floor,
+                        uint64_t me) {
+    if (slot[2] < floor) {
+        slot_begin_readers(slot, floor, me);
+        return;
+    }
     for (int i = 2; i < 4; i++)
-        if (slot[i] < floor || (slot[i] ^ me) >> SLOT_THREAD_SHIFT == 0) {
-            slot[i] = slot[i] < floor ? me : me | (slot[i] & (uint64_t)15 << SLOT_MASK_SHIFT);
+        if ((slot[i] ^ me) >> SLOT_THREAD_SHIFT == 0) {
+            slot[i] = me | (slot[i] & (uint64_t)15 << SLOT_MASK_SHIFT);
             return;
         }
     // keep a reader of the other bytes; if there is none, the first reader and the newest
-    bool second = slot_mask(slot[2]) & ~slot_mask(me) || slot_mask(slot[3]) == slot_mask(me);
-    slot[second ? 3 : 2] = me;
+    bool second = slot[3] < floor || slot_mask(slot[2]) & ~slot_mask(me) ||
+                  slot_mask(slot[3]) == slot_mask(me);
+    if (second) {
+        record_group(watch, offset, slot, me);
+        slot[3] = me;
+    } else {
+        slot_begin_readers(slot, FIRST_TIME, me);
+    }
+}
+
+// Is no thread of the warp known to `thread` since `first`, the slot of the first reader? What one
+// of them read later is not known then either.
+static bool is_unknown_warp(struct watch* watch, uint64_t offset, uint64_t first, unsigned warp,
+                            unsigned thread) {
+    for (unsigned u = warp * WARP_SIZE; u < (warp + 1) * WARP_SIZE; u++) {
+        const uint64_t earlier =
+            (first >> SLOT_TIME_SHIFT << SLOT_TIME_SHIFT) | (uint64_t)u << SLOT_THREAD_SHIFT;
+        if (earlier < cudev_order_known(watch, thread, u) ||
+            cudev_order_covers(watch, offset, earlier, thread, !watch->by_tma))
+            return false;
+    }
+    return true;
+}
+
+// The write `me` is ordered behind all that have slots. Of the readers between these only their
+// groups are known, and that none of them came before the first reader. So this finds no more than
+// those of whom the writer has heard nothing since then.
+static void check_groups(struct watch* watch, uint64_t offset, const uint64_t* slot, uint64_t me) {
+    const uint64_t first = slot[2], readers = slot[1];
+    const unsigned thread = slot_thread(me);
+    if (!(slot_mask(me) & ~(readers >> SLOT_UNREAD_SHIFT))) return;
+    for (uint32_t rest = (uint32_t)readers; rest; rest &= rest - 1) {
+        const unsigned group = (unsigned)__builtin_ctz(rest);
+        uint64_t block = watch->worker->block;
+        if (offset >= WINDOW_OFFSET
+                ? !is_unknown_warp(watch, offset, first, group, thread)
+                : !cudev_order_unknown_block(watch, first, group, thread, !watch->by_tma, &block))
+            continue;
+        struct finding* f = report(watch, FOUND_RACE, offset, first, false, me, true);
+        if (!f) return;
+        f->other_access = CUDEV_READ;
+        f->other_block = block;
+        f->other_among = offset >= WINDOW_OFFSET ? AMONG_WARP : AMONG_BLOCK;
+        f->other_thread = offset >= WINDOW_OFFSET ? group * WARP_SIZE : 0;
+        return;
+    }
 }
 
 // Who comes later and is ordered behind an ordinary write is so behind all that came before it: all
@@ -90,6 +149,7 @@ static void record_read(uint64_t* slot, uint64_t floor, uint64_t me) {
 // thread.
 static void record_write(uint64_t* slot, uint64_t floor, uint64_t me) {
     const uint64_t bytes = me & (uint64_t)15 << SLOT_MASK_SHIFT;
+    const uint64_t readers = me & SLOT_ATOMIC && slot[1] < FIRST_TIME ? slot[1] : 0;
     int plain = -1;
     for (int i = 0; i < 4; i++) {
         bool same_thread = !((slot[i] ^ me) >> SLOT_THREAD_SHIFT & (MAX_THREADS - 1));
@@ -101,6 +161,8 @@ static void record_write(uint64_t* slot, uint64_t floor, uint64_t me) {
         slot[1] = slot[plain];
     else if (slot[0])
         slot[1] = slot[0] > slot[1] ? slot[0] : slot[1];
+    else if (slot[2])
+        slot[1] = readers;
     slot[0] = me;
 }
 
@@ -108,6 +170,7 @@ void cudev_race_access(struct watch* watch, uint64_t offset, uint64_t me, bool w
     uint64_t* slot = RACE_SHADOW[offset >> 2];
     uint64_t floor =
         offset >= WINDOW_OFFSET ? watch->shared_floor : cudev_overlap_floor(watch, slot_thread(me));
+    bool all_ordered = true;
     for (int i = 0; i < (write ? 4 : 2); i++) {
         uint64_t earlier = slot[i];
         if (earlier < floor || !(slot_mask(earlier) & slot_mask(me))) continue;
@@ -115,12 +178,16 @@ void cudev_race_access(struct watch* watch, uint64_t offset, uint64_t me, bool w
         if ((!adds && both_atomic(watch, offset, earlier, me)) ||
             ordered(watch, offset, earlier, me, write))
             continue;
+        all_ordered = false;
         report(watch, adds ? FOUND_ORDER_OF_SUM : FOUND_RACE, offset, earlier, i < 2, me, write);
     }
+    if (write && all_ordered && slot[1] && slot[1] < FIRST_TIME && slot[2] >= floor &&
+        slot[2] >= watch->launch_floor && slot_thread(slot[2]) < beyond_of(watch))
+        check_groups(watch, offset, slot, me);
     if (write)
         record_write(slot, floor, me);
     else
-        record_read(slot, floor, me);
+        record_read(watch, offset, slot, floor, me);
 }
 
 void cudev_race_overwritten(struct watch* watch, uint64_t offset, uint64_t me, bool left) {

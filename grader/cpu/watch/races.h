@@ -62,6 +62,10 @@ void cudev_order_sync(struct watch* watch, uint64_t offset, bool reads, bool wri
 // atomic; ordinary reads need a fence behind what the thread has seen.
 bool cudev_order_covers(struct watch* watch, uint64_t offset, uint64_t earlier, unsigned thread,
                         bool strong);
+// The blocks with numbers of this group (watch.h) that ran at `since` or later, an earlier time of
+// this launch: has the thread acquired no release of any of them? *block: one of them.
+bool cudev_order_unknown_block(struct watch* watch, uint64_t since, unsigned group, unsigned thread,
+                               bool strong, uint64_t* block);
 // The running thread calls a fence between the proxies for global memory. Has anybody done so since
 // `earlier`, the slot of a write of a thread?
 void cudev_order_fence_global(struct watch* watch);

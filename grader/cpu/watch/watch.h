@@ -18,6 +18,9 @@ enum { SLOT_MASK_SHIFT = 16, SLOT_THREAD_SHIFT = 22, SLOT_TIME_SHIFT = 32 };
 #define SLOT_VOLATILE ((uint64_t)1 << 21)
 #define ONE_TICK ((uint64_t)1 << SLOT_TIME_SHIFT)
 
+// Times begin here. What stands in a slot and is smaller is no access.
+#define FIRST_TIME ((uint64_t)1 << (SLOT_TIME_SHIFT + 16))
+
 static inline unsigned slot_thread(uint64_t slot) {
     return slot >> SLOT_THREAD_SHIFT & (MAX_THREADS - 1);
 }
@@ -26,6 +29,17 @@ static inline unsigned slot_mask(uint64_t slot) {
 }
 static inline unsigned slot_site(uint64_t slot) {
     return slot & (MAX_SITES - 1);
+}
+
+// A word that has no second writer has its further readers there: | 0 | bytes 4 | groups 32 |, all
+// groups that have read it since its first reader did, and the bytes that one of them has not read.
+// A group is a warp of the block; in global memory all blocks whose numbers are equal modulo 32.
+enum { SLOT_UNREAD_SHIFT = 32, READER_GROUPS = 32 };
+
+// The first reader since `floor`.
+static inline void slot_begin_readers(uint64_t* slot, uint64_t floor, uint64_t me) {
+    slot[2] = me;
+    if (slot[1] < floor) slot[1] = 0;
 }
 
 // ---- logs: what the lanes of each warp have accessed, until lockstep.c has merged them ---------
@@ -151,6 +165,7 @@ struct watch {
     uint64_t launch_floor;  // time when the launch began
     uint64_t block_floor;   // when the running block began
     uint64_t shared_floor;  // its last __syncthreads()
+    uint64_t block_group;   // its bit among the readers of global memory
     struct logs logs;
 
     uint32_t deepest;  // bytes of its stack that a thread has used, at most: see stack_use.c
@@ -172,6 +187,11 @@ struct watch {
     struct overlap overlap;
     warp_log log[MAX_WARPS];
 };
+
+// The group of a reader, as a bit.
+static inline uint64_t slot_group(const struct watch* watch, uint64_t offset, unsigned thread) {
+    return offset >= WINDOW_OFFSET ? (uint64_t)1 << thread / WARP_SIZE : watch->block_group;
+}
 
 struct watch_state {
     bool check, profile;                    // what CUDEV_WATCH asks for

@@ -74,6 +74,7 @@ static void block_begins(struct worker* w) {
     struct watch* watch = w->watch;
     watch->now += ONE_TICK;
     watch->block_floor = watch->shared_floor = watch->now;
+    watch->block_group = (uint64_t)1 << w->block % READER_GROUPS;
     watch->order.by_rows = watch->order.fences = watch->fences.before_barrier = false;
     watch->async.boxes = 0;
     watch->overlap.waiters = 0;
@@ -223,6 +224,7 @@ void cudev_watch_setup(void) {
     struct watch_state* s = watch_state();
     s->check = check;
     s->profile = profile;
+    s->watch[0].now = FIRST_TIME;
     const char* end = cudev_symbols_end() > _end ? cudev_symbols_end() : _end;
     size_t image = (size_t)(end - __executable_start);
     if (image > IMAGE_SPACE) image = IMAGE_SPACE;
