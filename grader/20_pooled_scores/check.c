@@ -102,6 +102,7 @@ static int64_t more_bytes(const struct problem* p) {
 static const struct contract contract = {
     .dtype = BF16,
     .rounded_weights = true,
+    .LSE_alone = true,
     .d = 64,
     .gap = {[ARRAY_O] = 8, [ARRAY_Q] = 16, [ARRAY_K] = 24, [ARRAY_V] = 40},
     .row_gaps = 2,

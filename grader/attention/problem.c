@@ -248,6 +248,8 @@ static void declare_array(struct problem* p, enum which a, enum layout layout) {
         *tensor = check_output(p->check, name, dtype, shape);
     else
         *tensor = check_input(p->check, name, dtype, shape);
+    if (is_LSE && *tensor && !p->contract->backward && !p->contract->LSE_alone)
+        check_ends_no_part(*tensor);
     // No contract asks for more than 16 bytes.
     const int64_t aligned = layout == GAPS && !is_LSE ? 16 / dtype_size(dtype) : 0;
     if (*tensor) check_begin_later(*tensor, aligned + (p->later >> a & 1));

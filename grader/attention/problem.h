@@ -78,6 +78,7 @@ struct contract {
     bool rounded_weights;  // P and dS are rounded to dtype before they are multiplied
     bool any_heads;        // takes more heads than a grid has rows, 65535
     bool by_wgmma;         // products are to be made by wgmma, not by mma.sync
+    bool LSE_alone;        // a kernel may give LSE, and nothing else, for one tile after the other
     int64_t d;             // the usual head dimension
 
     // In layout GAPS an array has gap[] elements after each head, row_gaps * gap[] elements after

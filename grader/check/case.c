@@ -305,6 +305,10 @@ void check_by_host(struct tensor* t) {
     t->state->on_host = t->state->by_host = true;
 }
 
+void check_ends_no_part(struct tensor* t) {
+    t->state->beside = true;
+}
+
 void check_begin_later(struct tensor* t, int64_t elements) {
     t->state->later = elements * dtype_size(t->dtype);
 }

@@ -233,10 +233,14 @@ void check_at_most(struct check* c, enum cause cause, const char* what, double v
 
 // Fails as loaded_again if warps load bytes of an array again that they have loaded from global
 // memory before (grader/cpu/README.md, Profile). Tiles may have any size, and belong to a block or
-// to a warp. Who has stored results may load anew for the next ones. A tenth of all bytes that the
+// to a warp. Who has stored in an output or a workspace may load anew for the next results. A tenth of all bytes that the
 // round loads is allowed: a kernel that keeps addresses inside of the array, instead of guarding
 // loads, may have a small tile more than it needs. Call it after check_traffic().
 void check_loaded_once(struct check* c, const char* array);
+
+// Who has stored in t, an output, may not load anew for that: there is more to come of the same
+// rows.
+void check_ends_no_part(struct tensor* t);
 
 // The bytes of an array that warps load again.
 int64_t check_loaded_again(struct check* c, const char* array);

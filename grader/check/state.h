@@ -26,6 +26,7 @@ struct left {
 struct tensor_state {
     uint32_t role;  // enum arena_role
     bool on_host;
+    bool beside;      // see check_ends_no_part()
     bool by_host;     // of an output: no kernel is asked for it
     uint32_t nulls;   // bit r: see check_vary_null()
     uint32_t shifts;  // bit r: see check_vary_later()

@@ -39,6 +39,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
         snprintf(to->name, sizeof to->name, "%s", t->name);
         to->role = c->null_if_empty && t->count == 0 ? ARENA_NULL : t->state->role;
         to->on_host = t->state->on_host;
+        to->beside = t->state->beside;
         to->nulls = t->state->nulls;
         to->shifts = t->state->shifts;
         to->element = (uint32_t)dtype_size(t->dtype);

@@ -210,6 +210,7 @@ int run_widths(int (*call_with)(int64_t cols)) {
 #pragma weak cudev_loaded_again
 #pragma weak cudev_write_profile
 #pragma weak cudev_set_read_only
+#pragma weak cudev_set_results
 
 // What was counted since cudev_reset_traffic(); nothing in a plain program.
 static struct arena_traffic traffic(void) {
@@ -417,6 +418,20 @@ static void close_inputs(bool closed) {
             cudev_set_read_only(far[i] ? device[i] : data(i) - guard, bytes_on_device(i), closed);
 }
 
+static void name_results(void) {
+    if (!cudev_set_results) return;
+    struct cudev_array result[ARENA_TENSORS];
+    unsigned count = 0;
+    for (uint32_t i = 0; i < layout->tensor_count; i++) {
+        const struct arena_tensor* t = &layout->tensor[i];
+        if (!device[i] || t->beside || !(arena_is_written(t->role) || t->role == ARENA_WORKSPACE))
+            continue;
+        result[count++] =
+            (struct cudev_array){far[i] ? device[i] : data(i) - guard, bytes_on_device(i)};
+    }
+    cudev_set_results(result, count);
+}
+
 static void make_room(void) {
     for (uint32_t i = 0; i < layout->tensor_count; i++) {
         const struct arena_tensor* t = &layout->tensor[i];
@@ -505,6 +520,7 @@ static void run_round(uint32_t r) {
     start_origin(r);
     open_tensors(false);
     if (cudev_reset_traffic) cudev_reset_traffic();
+    name_results();
 #ifdef CPU_DEVICE
     const int blocks[] = {[ARENA_FEW] = CUDEV_FEW_BLOCKS,
                           [ARENA_LAST] = CUDEV_LAST_BLOCK,

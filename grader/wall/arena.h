@@ -80,6 +80,7 @@ struct arena_tensor {
     uint32_t nulls;    // bit r: in round r it is passed as a NULL pointer, too
     uint32_t shifts;   // bit r: in round r the pointer that is passed is `element` bytes behind it
     uint32_t element;  // bytes of one
+    uint32_t beside;   // 1: see check_ends_no_part()
     uint32_t same;     // not 0: the array of this number, from 1, is passed in its place
     uint32_t handed;   // 1: of an input on the host: a launcher's copies take its second array
     uint64_t bytes;    // of one round, guard bands not counted

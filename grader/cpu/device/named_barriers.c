@@ -119,7 +119,9 @@ static void report_counts(struct worker* w, unsigned t, unsigned id) {
 }
 
 static void open_barrier(struct worker* w, struct named_barrier* b, unsigned last_warp) {
-    if (w->watch) cudev_watcher->named_opens(w);
+    unsigned threads = 0;
+    for (unsigned i = 0; i < MAX_WARPS; i++) threads += (unsigned)__builtin_popcount(b->waiting[i]);
+    if (w->watch) cudev_watcher->named_opens(w, threads);
     for (unsigned i = 0; i < MAX_WARPS; i++) {
         uint32_t lanes = b->waiting[i];
         if (!lanes) continue;

@@ -179,6 +179,15 @@ int cudev_only_ends(size_t bytes);  // of so many bytes only the ends are copied
 // whether a kernel makes it or a copy, and whatever it writes. p: where the allocation begins.
 void cudev_set_read_only(const void* p, size_t bytes, int on);
 
+// A warp that stores results may load all anew for the next ones (loaded_again_bytes). From now on
+// that is so for what it stores in these arrays of device memory, 64 at most, alone. count 0: for
+// all that it stores, as in the beginning.
+struct cudev_array {
+    const void* p;
+    size_t bytes;
+};
+void cudev_set_results(const struct cudev_array* array, unsigned count);
+
 // Makes the rows of an array lie far apart. p: count[0] x count[1] x count[2] rows of row_bytes
 // bytes in device memory, one every `pitch` bytes; p and pitch are multiples of 4096. Row (i, j, k)
 // appears a second time at R + its distance from p + (i + j + k) * unit, where R is what the

@@ -11,6 +11,7 @@
 enum {
     MAX_PROFILED = 256,  // kernels: a name and a launch line each
     MAX_ROWS = 1 << 14,
+    MAX_RESULTS = 64,
     // When all rows are in use: a row for each kernel, kind and memory, so that sums stay right.
     REST_ROWS = MAX_PROFILED * 2 * LOG_KINDS,
     ALL_ROWS = MAX_ROWS + REST_ROWS,
@@ -55,7 +56,11 @@ struct profile {
     unsigned kernels, rows;
     unsigned current;  // kernel that runs
     uint64_t launches;
-    uint32_t epoch;  // of the caches in worker_profile: upper half; their own count is below
+    uint32_t epoch;    // of the caches in worker_profile: upper half; their own count is below
+    unsigned results;  // arrays: see cudev_set_results()
+    struct result_array {
+        uint64_t begin, end;  // offsets
+    } result[MAX_RESULTS];
     struct kernel kernel[MAX_PROFILED];
     struct row row[ALL_ROWS];
     uint16_t row_hash[4 * MAX_ROWS];  // index + 1
@@ -117,8 +122,8 @@ void cudev_profile_launch_begins(const struct launch* l);
 void cudev_profile_launch_ends(void);
 void cudev_profile_block_begins(struct watch* watch);
 void cudev_profile_block_ends(struct watch* watch);
-void cudev_profile_barrier(struct watch* watch);        // __syncthreads() opens
-void cudev_profile_named_barrier(struct watch* watch);  // a named barrier opens
+void cudev_profile_barrier(struct watch* watch);                          // __syncthreads() opens
+void cudev_profile_named_barrier(struct watch* watch, unsigned threads);  // a named barrier opens
 void cudev_profile_shuffle(struct watch* watch, unsigned lanes);
 // A warp multiplies matrices; a warpgroup does.
 void cudev_profile_count_mma(struct watch* watch, const void* pc);

@@ -58,13 +58,21 @@ void cudev_profile_block_ends(struct watch* watch) {
     cudev_lockstep_merge_all(watch);
 }
 
-void cudev_profile_barrier(struct watch* watch) {
+// What is loaded from now on comes behind all that the block has loaded. The blocks of a cluster do
+// not wait for each other here.
+static void all_threads_meet(struct watch* watch) {
     cudev_lockstep_merge_all(watch);
+    if (watch->worker->launch->cluster == 1) watch->parts.barriers++;
+}
+
+void cudev_profile_barrier(struct watch* watch) {
+    all_threads_meet(watch);
     parts_meet(&watch->parts);
     cudev_counters_kernel(watch)->barriers++;
 }
 
-void cudev_profile_named_barrier(struct watch* watch) {
+void cudev_profile_named_barrier(struct watch* watch, unsigned threads) {
+    if (threads == watch->worker->launch->threads) all_threads_meet(watch);
     cudev_counters_kernel(watch)->barriers++;
 }
 

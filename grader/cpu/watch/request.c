@@ -43,12 +43,22 @@ static uint64_t touch(uint64_t* touched, uint64_t bits, uint64_t* before) {
     return bits & ~*before;
 }
 
+// Does who stores there end a part of its work? See note_loaded().
+static bool is_result(uint64_t offset) {
+    const struct profile* p = profile();
+    for (unsigned i = 0; i < p->results; i++)
+        if (offset >= p->result[i].begin && offset < p->result[i].end) return true;
+    return !p->results;
+}
+
 static void note_touched(struct watch* watch, const struct sector* s, enum log_kind kind,
                          unsigned warp) {
     uint64_t bits = log_loads(kind) ? (uint64_t)s->bytes : (uint64_t)s->bytes << 32;
     uint64_t before, fresh = touch(&LAUNCH_TOUCHED[s->number], bits, &before);
     if (!fresh) return;
-    if (kind == LOG_STORE || kind == LOG_TMA_STORE) watch->parts.stored |= 1u << warp;
+    if ((kind == LOG_STORE || kind == LOG_TMA_STORE) &&
+        is_result((uint64_t)s->number << SECTOR_SHIFT))
+        watch->parts.stored |= 1u << warp;
     struct kernel_counts* c = cudev_counters_kernel(watch);
     struct worker_profile* total = &profile()->worker[watch->worker->number];
     c->read_bytes += (unsigned)__builtin_popcount((uint32_t)fresh);
@@ -63,24 +73,33 @@ static void note_touched(struct watch* watch, const struct sector* s, enum log_k
     total->static_bytes += (unsigned)__builtin_popcount((uint32_t)(fresh | fresh >> 32) & ~known);
 }
 
-// Which bytes of the sector has this warp loaded before, and no other warp since? From now on it
-// has loaded all that it loads now.
-static uint32_t loaded_before(struct block_read* r, const struct sector* s, unsigned warp) {
+// Which bytes of the sector are loaded again? Those that any warp has loaded before the last barrier
+// of the block, unless another one has been first since; and those that this warp has loaded itself,
+// and no other warp since. From now on this warp has loaded all that it loads now.
+static uint32_t loaded_before(struct block_read* r, const struct sector* s, unsigned warp,
+                              uint16_t barriers) {
+    const uint64_t all = warp * 0x0842108421u;
     uint32_t again = 0;
-    uint64_t all = warp * 0x0101010101010101u;
-    if (!r->bytes || memcmp(r->warp, &all, sizeof all) == 0) {
+    if (r->barrier != barriers) {
+        r->barrier = barriers;
+        for (unsigned i = 0; i < 8; i++)
+            if (r->bytes >> 4 * i & 15) r->old |= 1u << i;
+    }
+    if (!r->bytes || (r->warps == all && !r->old)) {
         again = r->bytes & s->bytes;
         r->bytes |= s->bytes;
-        memcpy(r->warp, &all, sizeof all);
+        r->warps = all;
         return again;
     }
-    for (unsigned i = 0; i < sizeof r->warp; i++) {
-        uint32_t word = (uint32_t)15 << 4 * i;
+    for (unsigned i = 0; i < 8; i++) {
+        const uint32_t word = (uint32_t)15 << 4 * i;
+        const uint64_t mine = (uint64_t)31 << 5 * i;
         if (!(s->bytes & word)) continue;
-        if (r->warp[i] != warp) r->bytes &= ~word;
+        if (!(r->old >> i & 1) && (r->warps ^ all) & mine) r->bytes &= ~word;
         again |= r->bytes & s->bytes & word;
         r->bytes |= s->bytes & word;
-        r->warp[i] = (uint8_t)warp;
+        r->warps = (r->warps & ~mine) | (all & mine);
+        r->old &= ~(1u << i);
     }
     return again;
 }
@@ -107,7 +126,7 @@ static void note_loaded(struct watch* watch, struct counts* c, unsigned warp,
         if (++p->now[warp] > p->last) p->last = p->now[warp];
     }
     if (r->part != p->now[warp]) *r = (struct block_read){.part = p->now[warp]};
-    unsigned again = (unsigned)__builtin_popcount(loaded_before(r, s, warp));
+    unsigned again = (unsigned)__builtin_popcount(loaded_before(r, s, warp, p->barriers));
     if (!again) return;
     c->again += again;
     __atomic_fetch_add(&LOADED_AGAIN[s->number >> (PAGE_SHIFT - SECTOR_SHIFT)], again,

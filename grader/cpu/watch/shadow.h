@@ -44,9 +44,11 @@ enum {
 #define TOUCHED_SIZE (WATCHED_BYTES / 4)
 // per worker and sector: what a block has loaded of it, see request.c
 struct block_read {
-    uint32_t part;    // of the worker's work
-    uint32_t bytes;   // a bit for each of the 32
-    uint8_t warp[8];  // that loaded last of each 4 bytes
+    uint32_t part;          // of the worker's work
+    uint32_t bytes;         // a bit for each of the 32
+    uint64_t warps : 40;    // 5 bits for each 4 bytes: who loaded them last
+    uint64_t old : 8;       // a bit for each 4 bytes: that was before the last barrier
+    uint64_t barrier : 16;  // how many there had been at the last load
 };
 #define BLOCK_READ ((struct block_read(*)[WATCHED_BYTES / 32])((char*)TOTAL_TOUCHED + TOUCHED_SIZE))
 #define BLOCK_READ_SIZE (WATCHED_BYTES / 2 * MAX_WORKERS)

@@ -103,6 +103,21 @@ unsigned long long cudev_loaded_again(const void* p) {
     return bytes;
 }
 
+void cudev_set_results(const struct cudev_array* array, unsigned count) {
+    if (!cudev_watcher) return;
+    cudev_lock();
+    cudev_memory_open();
+    struct profile* p = profile();
+    p->results = 0;
+    for (unsigned i = 0; i < count && i < MAX_RESULTS; i++) {
+        const uint64_t offset = (uint64_t)((const char*)array[i].p - ARENA_BASE);
+        if (offset >= WATCHED_BYTES) continue;
+        p->result[p->results++] = (struct result_array){offset, offset + array[i].bytes};
+    }
+    cudev_memory_close();
+    cudev_unlock();
+}
+
 void cudev_reset_traffic(void) {
     if (!cudev_watcher) return;
     cudev_lock();

@@ -177,6 +177,7 @@ struct watch {
         uint32_t first, last;     // of the running block
         uint32_t now[MAX_WARPS];  // the part that a warp is in
         uint32_t stored;          // warps that have stored a result of theirs
+        uint16_t barriers;        // at which all threads of the block have met, modulo 2^16
     } parts;
     unsigned spins;  // volatile reads
     bool range;      // the access is part of a structure, which may have padding

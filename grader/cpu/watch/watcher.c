@@ -112,8 +112,8 @@ static void acquire(struct worker* w, const struct cudev_clock* clock, unsigned 
     if (w->watch->check) cudev_order_acquire(w->watch, clock, warp, lanes);
 }
 
-static void named_opens(struct worker* w) {
-    if (w->watch->profile) cudev_profile_named_barrier(w->watch);
+static void named_opens(struct worker* w, unsigned threads) {
+    if (w->watch->profile) cudev_profile_named_barrier(w->watch, threads);
 }
 
 static void multiplies(struct worker* w, const void* pc) {

@@ -23,7 +23,8 @@ __global__ void all_ways(float* out, const float* a) {
     out[64 + t] = a[lane];
 }
 
-// The first warp loads 128 bytes twice; the second has loaded half of them between.
+// The first warp loads 128 bytes twice; the second has loaded half of them between. A barrier lies
+// between any two, so whose turn it is does not matter.
 __global__ void in_turns(float* out, const float* a) {
     float sum = 0.0f;
     for (int i = 0; i < 3; i++) {
@@ -31,6 +32,47 @@ __global__ void in_turns(float* out, const float* a) {
         __syncthreads();
     }
     atomicAdd(out, sum);
+}
+
+// The same by named barriers of the whole block.
+__global__ void in_named_turns(float* out, const float* a) {
+    float sum = 0.0f;
+    for (int i = 0; i < 3; i++) {
+        if (threadIdx.x / 32 == i % 2) sum += a[threadIdx.x % 32];
+        named_sync(1, 64);
+    }
+    atomicAdd(out, sum);
+}
+
+// Each warp has a tile of its own. Between two barriers, or without any, each may load all of it.
+__global__ void own_tiles(float* out, const float* a) {
+    float sum = 0.0f;
+    for (int i = 0; i < 4; i++) {
+        sum += a[32 * i + threadIdx.x % 32];
+        __syncthreads();
+    }
+    for (int i = 4; i < 8; i++) {
+        sum += a[32 * i + threadIdx.x % 32];
+        if (threadIdx.x < 32)
+            named_sync(1, 32);
+        else
+            named_sync(2, 32);
+    }
+    atomicAdd(out, sum);
+}
+
+// Rows of out, each with a number beside it: who has stored that alone goes on with the same row.
+__global__ void rows(float* out, float* beside, const float* a, bool early) {
+    for (int row = 0; row < 3; row++) {
+        float sum = 0.0f;
+        for (int pass = 0; pass < 2; pass++) {
+            if (pass == 0 || early) sum += a[threadIdx.x];
+            if (threadIdx.x == 0 && pass == !early) beside[row] = sum;
+            __syncthreads();
+        }
+        out[32 * row + threadIdx.x] = sum;
+        __syncthreads();
+    }
 }
 
 // The lanes of a warp share what one instruction loads; registers and constants cost nothing.
@@ -77,7 +119,20 @@ int main() {
     for (int i = 0; i < 2; i++) all_ways<<<3, 64>>>(out, a);  // blocks and launches do not matter
     expect("3 blocks, 2 launches", a, 6 * 256, 6 * 256);
     in_turns<<<1, 64>>>(out, a);
-    expect("in_turns", a, 64, 64);
+    expect("in_turns", a, 64 + 128, 64 + 128);
+    in_named_turns<<<1, 64>>>(out, a);
+    expect("in_named_turns", a, 2 * 128, 2 * 128);
+    own_tiles<<<2, 64>>>(out, a);
+    expect("own_tiles", a, 0, 0);
+    rows<<<1, 32>>>(out, filled(3), a, true);
+    expect("rows", a, 0, 0);
+    const struct cudev_array results = {out, 1024 * sizeof *out};
+    cudev_set_results(&results, 1);
+    rows<<<1, 32>>>(out, filled(3), a, false);
+    expect("rows, one result", a, 0, 0);
+    rows<<<1, 32>>>(out, filled(3), a, true);
+    expect("rows, one result, another pass", a, 3 * 128, 3 * 128);
+    cudev_set_results(NULL, 0);
     once<<<8, 32>>>(out, a);
     expect("once", a, 0, 0);
     sums_in_memory<<<1, 32>>>(out, a);
