@@ -175,11 +175,13 @@ static void safe(struct check* c) {
 
 // ---- costs, each of kernels that multiply on the tensor cores
 
-// Whole tiles, tiles that are not full, and the other head dimension.
+// Whole tiles, tiles that are not full, and the other head dimension; and few queries, for which a
+// launcher may have a kernel of its own.
 static void on_tensor_cores(struct check* c) {
     forward_by_mma(all_keys(c, 64, 128));
     forward_by_mma(all_keys(c, 64 + check_pick(c, 1, 31), 64 + pick_tail(c, 31)));
     forward_by_mma(with_d(all_keys(c, 64, 64), 128));
+    forward_by_mma(with_d(causal(c, check_pick(c, 2, 7), 64 + pick_tail(c, 15)), 128));
 }
 
 // Every tile of queries reads all keys and values that it sees, 4 d bytes for each: N / BLOCK_Q
@@ -211,6 +213,8 @@ static void nothing_past_the_diagonal(struct check* c) {
     check_loaded_once(c, "V");
     double few = forward_loads(with_d(causal(c, 64, 64), 128));
     judge_unseen_reads(c, few, forward_loads(with_d(causal(c, 512, 64), 128)));
+    few = forward_loads(causal(c, 64, 64));
+    judge_unseen_reads(c, few, forward_loads(causal(c, 512, 64)));
 }
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma
@@ -221,6 +225,9 @@ static void no_conflicts(struct check* c) {
     judge_conflicts(c, 4 * 6 * 2 * MMA);
     forward_by_mma(with_d(all_keys(c, N, N), 128));
     judge_conflicts(c, 2 * 4 * 6 * 2 * MMA);
+    // Tiles that are not full, and masked ones, may have another kernel.
+    forward_by_mma(causal(c, N - 3, N - 3));
+    judge_conflicts(c, 4 * 6 * 2 * MMA);
 }
 
 static const struct item items[] = {

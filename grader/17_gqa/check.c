@@ -156,13 +156,14 @@ static void forward_hard(struct check* c) {
 // One query: except for Q, only K and V are read. Tiles of at least 8 rows, each a head of the
 // group, read them ceil(group / 8) times; a block for each query head, group times. Each of 8 warps
 // that share the keys of a block may read Q: that is less than half of K and V for each 8 heads.
-// Heads share them in a group of any size, beside other key heads and batches, with a mask, too.
+// Heads share them in a group of any size, beside other key heads and batches, with a mask, too, and
+// where the cache is long.
 static void forward_decoding(struct check* c) {
     enum { SMALLEST_TILE = 8, WARPS = 8 };
     static const struct {
         int64_t B, H_k, group, d, fewest, most;
         bool causal;
-    } sizes_of[] = {{1, 1, 8, 64, 65, 90, false},
+    } sizes_of[] = {{1, 1, 8, 64, 1030, 1100, false},
                     {1, 1, 16, 64, 257, 300, false},
                     {2, 2, 7, 128, 65, 90, true}};
     check_watch(c, WATCH_PROFILE);
@@ -296,6 +297,7 @@ static void no_copies(struct check* c) {
 // many queries as keys: gradients for each query head, which another item is about, are no more
 // than a row of fp32 for each query.
 static void on_tensor_cores(struct check* c) {
+    const int64_t tail = check_pick(c, 1, 9);
     const struct problem cases[] = {
         forward_of(c, 1, 64, 128, false),
         forward_of(c, 1, 95, 95, true),
@@ -308,6 +310,15 @@ static void on_tensor_cores(struct check* c) {
     for (int n = 3; n < 6; n++) {
         backward_by_mma(cases[n]);
         backward_by_mma_of_dO(cases[n]);
+    }
+    // Where heads share keys, and for one query, a launcher may have other kernels.
+    const struct problem shared[] = {forward_of(c, 8, 1, 64 + tail, false),
+                                     with_d(forward_of(c, 3, 20, 64 + tail, true), 128),
+                                     backward_of(c, 2, 40, 40, true)};
+    for (int n = 0; n < 3; n++) {
+        if (n < 2) forward_case(shared[n], PACKED, "", JUDGE_O);
+        if (n == 2) backward_case(shared[n]);
+        judge_mma_count(&shared[n], check_traffic(c));
     }
 }
 
