@@ -152,6 +152,8 @@ static void any_length(struct check* c) {
     enum { HEADS = 7, PIECES = 8 * HEADS };  // of a query
     const int64_t beyond = ((int64_t)1 << 32) / PIECES + check_pick(c, 1, 9);
     attention_reaches_limit(with_heads(all_keys(c, 1, 0), 1, HEADS), beyond);
+    // A grid of 65535 blocks, of 256 pieces each, has to go on long before so many.
+    attention_goes_on(with_d(all_keys(c, 1, 0), 128), (1 << 23) - check_pick(c, 0, 9));
 }
 
 // N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
@@ -333,14 +335,33 @@ static void safe(struct check* c) {
 // Whole tiles, tiles that are not full, and the other head dimension.
 static void by_wgmma(struct check* c) {
     const int64_t N = 64 + pick_ragged(c, 2, 29);
-    // The last two are of kernels for masks, which hide nothing.
-    const struct problem cases[] = {all_keys(c, N, N + 2), causal(c, 128, 128),
-                                    with_d(all_keys(c, 64, 128), 128), windowed(c, 16, 16, 100),
-                                    with_d(windowed(c, 16, 16, 100), 128)};
-    for (int n = 0; n < 5; n++) {
+    // Two are of kernels for masks, which hide nothing, and one of those for the same bits.
+    const struct problem cases[] = {all_keys(c, N, N + 2),
+                                    causal(c, 128, 128),
+                                    with_d(all_keys(c, 64, 128), 128),
+                                    windowed(c, 16, 16, 100),
+                                    with_d(windowed(c, 16, 16, 100), 128),
+                                    same_bits(all_keys(c, 16, 16))};
+    for (int n = 0; n < 6; n++) {
         backward_by_mma(cases[n]);
         backward_by_mma_of_dO(cases[n]);
     }
+}
+
+// What a launcher may have other kernels for: the same bits, d = 128, groups, lengths that differ,
+// rows with gaps. All products are counted, and the bytes by TMA.
+static void judge_elsewhere(struct problem p) {
+    struct check* c = p.check;
+    check_watch(c, WATCH_PROFILE);
+    problem_begin(&p, GAPS, "");
+    problem_skips_unseen(&p);  // nobody has to read gaps
+    backward_fill(&p);
+    backward_run(&p);
+    const struct arena_traffic* t = problem_traffic(&p);
+    judge_mma_count(&p, t);
+    const double needed = 4.0 * (double)(p.B * p.d * (p.N_q * p.H + p.N_k * p.H / p.group));
+    check_at_most(c, CAUSE_narrow_access, "part of Q, K, V and dO not loaded by TMA",
+                  1 - (double)t->tma_load_bytes / needed, 0);
 }
 
 // What threads load themselves is read once: O and dO for delta, LSE, the sums of dQ; and LSE and
@@ -355,6 +376,8 @@ static void moved_by_tma(struct check* c) {
     const double needed = 4.0 * (double)((p.N_q + p.N_k) * p.d);
     check_at_most(c, CAUSE_narrow_access, "part of Q, K, V and dO not loaded by TMA",
                   1 - (double)t->tma_load_bytes / needed, 0);
+    judge_elsewhere(same_bits(grouped(all_keys(c, 24, 33), 2, 2)));
+    judge_elsewhere(with_d(causal(c, 24, 33), 128));
 }
 
 // The bytes of a judged case but for what a kernel reads once: K and V, O and dO for delta, and the
@@ -362,13 +385,22 @@ static void moved_by_tma(struct check* c) {
 static double read_again(struct problem p) {
     check_watch(p.check, WATCH_PROFILE);
     problem_begin(&p, PACKED, "");
-    if (p.index.used) problem_skips_unseen(&p);
+    if (p.index.used || p.N_q > p.N_k) problem_skips_unseen(&p);
     backward_fill(&p);
     backward_run(&p);
     const struct arena_traffic* t = problem_traffic(&p);
     if (!p.index.used) judge_mma_count(&p, t);  // it knows no pairs that a window hides
     const double once = 4.0 * (double)p.d * (double)(p.N_k + 2 * p.N_q);
     return (double)t->global_load_bytes - once;
+}
+
+// Tiles of queries that see nothing, where a launcher may have other kernels.
+static void nothing_unseen_elsewhere(struct check* c) {
+    enum { FEW = 64, MANY = FEW + 256, N_k = 64 };
+    const double few = read_again(causal(c, FEW, N_k));
+    judge_unseen_reads(c, few, read_again(causal(c, MANY, N_k)));
+    const double in_order = read_again(same_bits(with_d(causal(c, FEW, N_k), 128)));
+    judge_unseen_reads(c, in_order, read_again(same_bits(with_d(causal(c, MANY, N_k), 128))));
 }
 
 // Each block of keys reads Q and dO of the queries that see it, and no block reads K and V but its
@@ -392,6 +424,7 @@ static void nothing_unseen(struct check* c) {
     const double half = read_again(with_documents(all_keys(c, 2 * N, 2 * N), 1, DOCUMENTS(0, N)));
     check_at_most(c, CAUSE_masked_read, "bytes read with half the rows in no document",
                   half / read_again(all_keys(c, 2 * N, 2 * N)), 0.4);
+    nothing_unseen_elsewhere(c);
 }
 
 static const struct item items[] = {

@@ -11,7 +11,8 @@
 // Rows of the case: whole tiles and blocks of a mask, and what `queries` have beyond them.
 static int64_t shown_of(int64_t queries) {
     enum { TILES = 2 * MASK_BLOCK };
-    return TILES + queries % MASK_BLOCK;
+    const int64_t shown = TILES + queries % MASK_BLOCK;
+    return queries < shown ? queries : shown;
 }
 
 // The launcher is told of `queries`, in arrays of (B, H, N, d).
@@ -238,6 +239,22 @@ void attention_reaches(struct problem p, int64_t queries) {
 
 void attention_reaches_limit(struct problem p, int64_t queries) {
     check_reaches_limit(p.check, queries, reached, &p);
+}
+
+void attention_goes_on(struct problem p, int64_t queries) {
+    enum { GROWING = 1 << 16 };  // queries for which a grid is not at its end
+    struct check* c = p.check;
+    if (!check_can_be_huge()) return;
+    const int64_t blocks = check_blocks_at(c, reached, &p, queries);
+    if (blocks != check_blocks_at(c, reached, &p, queries / 2)) return;
+    const int64_t growing = check_blocks_at(c, reached, &p, GROWING);
+    if (growing < 1 || GROWING % growing > 0) return;
+    // The last block of a second round has the last rows of twice as many.
+    const int64_t whole = blocks * (GROWING / growing);
+    if (growing >= blocks || 2 * whole > queries || !reached(c, &p, whole)) return;
+    if (!reached(c, &p, 2 * whole))
+        check_fail(c, CAUSE_grid_limit, "%lld blocks take %lld queries, and of %lld not the last\n",
+                   (long long)blocks, (long long)whole, (long long)(2 * whole));
 }
 
 void attention_counts_keys(struct problem p, int64_t keys) {
