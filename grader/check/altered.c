@@ -160,11 +160,10 @@ void check_follows(struct check* c, const struct tensor* t, const double* altere
     if (off == 0) return;
     // Nor does it change anything.
     if (NEAR * most <= change && few)
-        check_fail(
-            c, CAUSE_low_precision,
-            "when %s makes other products, which change %s by up to %.2g, %lld elements "
-            "are off by up to %.2g",
-            instruction(), t->name, change, (long long)off, most);
+        check_fail(c, CAUSE_low_precision,
+                   "when %s makes other products, which change %s by up to %.2g, %lld elements "
+                   "are off by up to %.2g",
+                   instruction(), t->name, change, (long long)off, most);
     // Other products are larger numbers: a mistake that did not show may show there.
     if (scattered)
         check_fail(c, CAUSE_unknown,

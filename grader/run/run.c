@@ -22,6 +22,7 @@
 #include "run/meter.h"
 #include "run/origin.h"
 #include "run/products.h"
+#include "run/traffic.h"
 #include "run/vault.h"
 #include "wall/arena.h"
 
@@ -206,65 +207,9 @@ int run_widths(int (*call_with)(int64_t cols)) {
 // the watchers, and on a GPU there are none.
 
 #pragma weak cudev_reset_traffic
-#pragma weak cudev_get_traffic
-#pragma weak cudev_loaded_again
 #pragma weak cudev_write_profile
 #pragma weak cudev_set_read_only
 #pragma weak cudev_set_results
-
-// What was counted since cudev_reset_traffic(); nothing in a plain program.
-static struct arena_traffic traffic(void) {
-    struct cudev_traffic t = {0};
-    if (cudev_get_traffic) cudev_get_traffic(&t);
-    struct arena_traffic found = {
-        .launches = (int64_t)t.launches,
-        .global_load_bytes = (int64_t)t.global_load_bytes,
-        .global_load_requests = (int64_t)t.global_load_requests,
-        .global_load_sectors = (int64_t)t.global_load_sectors,
-        .global_store_bytes = (int64_t)t.global_store_bytes,
-        .global_store_requests = (int64_t)t.global_store_requests,
-        .global_store_sectors = (int64_t)t.global_store_sectors,
-        .shared_load_bytes = (int64_t)t.shared_load_bytes,
-        .shared_load_requests = (int64_t)t.shared_load_requests,
-        .shared_load_wavefronts = (int64_t)t.shared_load_wavefronts,
-        .shared_load_conflicts = (int64_t)t.shared_load_conflicts,
-        .shared_store_requests = (int64_t)t.shared_store_requests,
-        .shared_store_wavefronts = (int64_t)t.shared_store_wavefronts,
-        .shared_store_conflicts = (int64_t)t.shared_store_conflicts,
-        .global_load_excess_sectors =
-            (int64_t)(t.global_load_sectors - t.global_load_ideal_sectors),
-        .global_store_excess_sectors =
-            (int64_t)(t.global_store_sectors - t.global_store_ideal_sectors),
-        .atomics = (int64_t)t.atomics,
-        .shared_atomics = (int64_t)t.shared_atomics,
-        .global_atomic_bytes = (int64_t)t.global_atomic_bytes,
-        .global_atomic_requests = (int64_t)t.global_atomic_requests,
-        .global_atomic_sectors = (int64_t)t.global_atomic_sectors,
-        .global_atomic_excess_sectors =
-            (int64_t)(t.global_atomic_sectors - t.global_atomic_ideal_sectors),
-        .shared_atomic_bytes = (int64_t)t.shared_atomic_bytes,
-        .shared_atomic_requests = (int64_t)t.shared_atomic_requests,
-        .shared_atomic_wavefronts = (int64_t)t.shared_atomic_wavefronts,
-        .shared_atomic_conflicts = (int64_t)t.shared_atomic_conflicts,
-        .input_atomics = (int64_t)t.read_only_atomics,
-        .barriers = (int64_t)t.barriers,
-        .shuffles = (int64_t)t.shuffles,
-        .mma = (int64_t)t.mma,
-        .wgmma_multiplications = (int64_t)t.wgmma_multiplications,
-        .tma_load_bytes = (int64_t)t.tma_load_bytes,
-        .tma_store_bytes = (int64_t)t.tma_store_bytes,
-        .unique_read_bytes = (int64_t)t.unique_read_bytes,
-        .unique_written_bytes = (int64_t)t.unique_written_bytes,
-        .local_bytes_per_thread = (int64_t)t.local_bytes_per_thread,
-        .shared_bytes_per_block = (int64_t)t.shared_bytes_per_block,
-        .block_read_bytes = (int64_t)t.block_read_bytes,
-        .read_bytes_per_block = (int64_t)t.read_bytes_per_block,
-        .static_bytes = (int64_t)t.static_bytes,
-    };
-    for (uint32_t i = 0; cudev_loaded_again && i < layout->tensor_count; i++)
-        if (device[i]) found.loaded_again[i] = (int64_t)cudev_loaded_again(device[i]);
-    return found;
-}
 
 // ---- one case
 
@@ -562,7 +507,7 @@ static void run_round(uint32_t r) {
     check_left();
     vault_open();
     origin_stop();
-    answer->traffic[r] = traffic();
+    answer->traffic[r] = run_traffic(device, layout->tensor_count);
     answer->traffic[r].allocated_bytes = meter.allocated;
     answer->traffic[r].copied_bytes = meter.copied;
     answer->traffic[r].filled_bytes = meter.filled;
