@@ -7,7 +7,7 @@
 #pragma weak cudev_get_traffic
 #pragma weak cudev_loaded_again
 
-struct arena_traffic run_traffic(void* const* array, uint32_t count) {
+struct arena_traffic run_traffic(unsigned char* const* array, uint32_t count) {
     struct cudev_traffic t = {0};
     if (cudev_get_traffic) cudev_get_traffic(&t);
     struct arena_traffic found = {

@@ -6,6 +6,6 @@
 
 // What was counted since cudev_reset_traffic(); nothing in a plain program. array: where each of the
 // `count` arrays lies on the device, or NULL.
-struct arena_traffic run_traffic(void* const* array, uint32_t count);
+struct arena_traffic run_traffic(unsigned char* const* array, uint32_t count);
 
 #endif
