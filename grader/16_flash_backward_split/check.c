@@ -270,6 +270,18 @@ static void loaded_and_stored_once(struct problem p) {
                   (double)check_traffic(c)->global_store_bytes / stored, 1.01);
 }
 
+// A case of what a launcher may have other kernels for: tiles that are not full, more keys than
+// queries, rows with gaps, several heads.
+static void run_elsewhere(struct check* c) {
+    struct problem p = with_heads(causal(c, 17, 49), 1, 2);
+    check_watch(c, WATCH_PROFILE);
+    problem_begin(&p, GAPS, "");
+    problem_skips_unseen(&p);  // nobody has to read gaps
+    backward_fill(&p);
+    backward_run(&p);
+    judge_mma_count(&p, problem_traffic(&p));
+}
+
 // Each block of keys reads Q and dO of the queries that see it; each block of queries K and V of
 // the keys that it sees: with blocks of n both, N / n times all four. With a mask (N + n) / 2N of
 // them are seen: 0.75 for n = 128, and 0.87 if one of the two kernels leaves nothing out.
@@ -292,6 +304,9 @@ static void nothing_unseen(struct check* c) {
     backward_case(all_keys(c, N, SMALLEST_BLOCK));
     check_loaded_once(c, "Q");
     check_loaded_once(c, "dO");
+    run_elsewhere(c);
+    check_loaded_once(c, "K");
+    check_loaded_once(c, "V");
     double few = read_by(with_d(causal(c, 64, 64), 128));
     judge_unseen_reads(c, few, read_by(with_d(causal(c, 1024, 64), 128)));
 
@@ -311,6 +326,8 @@ static void no_conflicts(struct check* c) {
         backward_by_mma(with_d(all_keys(c, N, N), d));
         judge_conflicts(c, 4 * 6 * 7 * mma);
     }
+    run_elsewhere(c);
+    judge_conflicts(c, 2 * 4 * 6 * 7 * N * N * 64 / 2048.0);
 }
 
 static const struct item items[] = {
