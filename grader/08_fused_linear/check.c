@@ -444,8 +444,8 @@ static void safe(struct check* c) {
 }
 
 // A forward call whose products are all made by mma.sync, 16 * 8 * 16 multiplications each, or by
-// wgmma, as in solutions/24_hopper_matmul/layer, and which keeps nothing. Rows of X from row `large`
-// on hold numbers of 2^20 times the size, and W of 2^-20 times.
+// wgmma, as in solutions/24_hopper_matmul/layer, and which keeps nothing. Rows of X from `large` on
+// hold numbers of 2^20 times the size, and W of 2^-20 times.
 static const struct arena_traffic* multiplied(struct layer* l, int64_t large, const char* what) {
     struct check* c = l->check;
     const double M = (double)l->M, N = (double)l->N, K = (double)l->K;
@@ -462,7 +462,7 @@ static const struct arena_traffic* multiplied(struct layer* l, int64_t large, co
     return t;
 }
 
-// The same, and it reads X and W once a tile, and writes its outputs once. What is made of the large
+// The same, and it reads X and W once a tile, and writes its outputs once. What is made of large
 // rows has to change if the tensor cores make other products of large numbers.
 static void moved(struct layer l, const char* what) {
     enum { TILE = 64 };

@@ -156,8 +156,8 @@ static void forward_hard(struct check* c) {
 // One query: except for Q, only K and V are read. Tiles of at least 8 rows, each a head of the
 // group, read them ceil(group / 8) times; a block for each query head, group times. Each of 8 warps
 // that share the keys of a block may read Q: that is less than half of K and V for each 8 heads.
-// Heads share them in a group of any size, beside other key heads and batches, with a mask, too, and
-// where the cache is long.
+// Heads share them in a group of any size, beside other key heads and batches, with a mask, too,
+// and where the cache is long.
 static void forward_decoding(struct check* c) {
     enum { SMALLEST_TILE = 8, WARPS = 8 };
     static const struct {

@@ -261,7 +261,7 @@ else
     tell FAIL "a profile as CSV and as JSON" "$(diff profile.csv profile.json | head -n 20)"
 fi
 name="a profile of a wrong kernel" says 0 "The result of this case is wrong" make -s profile LESSON=5
-if for lesson in 5 11; do make -s profile LESSON=$lesson FROM=solutions; done 2>&1 | grep -q wrong; then
+if for n in 5 11; do make -s profile LESSON=$n FROM=solutions; done 2>&1 | grep -q wrong; then
     tell FAIL "a costly one is not wrong"
 else
     tell ok "a costly one is not wrong"
