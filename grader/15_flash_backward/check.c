@@ -218,8 +218,8 @@ static void cheap_elsewhere(struct check* c, int64_t N_q, double of_rows, double
                       ? fewer_queries / (blocks_more * of_rows * (double)N_k / MORE_KEYS)
                       : INFINITY,
                   0.9);
-    // Blocks of 16 keys that leave nothing out read each query 4 times. Where what is hidden is left
-    // out, each query is read once for a dQ of 0, at most, and a fifth of them for each block.
+    // Blocks of 16 keys that leave nothing out read each query 4 times. Where what is hidden is
+    // left out, each query is read once for a dQ of 0, at most, and a fifth of them for each block.
     check_at_most(c, CAUSE_masked_read, "times that queries are read of which few see a key",
                   read_again(causal(c, 333, 61)) / (333.0 * (4.0 * (double)contract.d + 8)), 3);
     struct problem odd = with_d(all_keys(c, 17, 35), 64);  // in rows of 65 elements

@@ -224,8 +224,8 @@ static const char* end_of_loop(const char* p) {
 }
 
 // Is the loop at p, in front of which no pragma stands, one of which nvcc makes an index: does an
-// `if` choose the one sum that is added to, and nothing else happen? From that nvcc concludes what k
-// is, before it unrolls, and the array is in local memory. A value that is chosen for each k it
+// `if` choose the one sum that is added to, and nothing else happen? From that nvcc concludes what
+// k is, before it unrolls, and the array is in local memory. A value that is chosen for each k it
 // keeps in registers.
 static bool chooses_by_if(const char* section, const char* p) {
     const char *front = p, *end = end_of_loop(p), *word = p;

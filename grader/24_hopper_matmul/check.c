@@ -409,7 +409,8 @@ static void judge_read(struct check* c, const struct arena_traffic* t, double M,
     check_stored_once(c, "C");
 }
 
-// The same of matrices that are stored transposed: of 384 columns, which are whole tiles of 128 and of 192.
+// The same of matrices that are stored transposed: of 384 columns, which are whole tiles of 128 and
+// of 192.
 static void read_once_per_tile(struct check* c) {
     enum { M = 2 * WHOLE_M, N = 2 * WHOLE_N, K = 2 * WHOLE_K, FEWER = 384 };
     judge_read(c, multiplied_by_wgmma(c, M, N, K, 0), M, N, K);

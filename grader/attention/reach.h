@@ -30,8 +30,8 @@ void attention_reaches_last(struct problem p, int64_t queries);
 // check_reaches_limit() likewise: are there as many blocks for so many queries as for fewer?
 void attention_reaches_limit(struct problem p, int64_t queries);
 
-// A grid that does not grow any more, for so many queries, has to go on: it is asked for the last of
-// twice as many as it takes at once. The item fails as grid_limit. A kernel whose last block has
+// A grid that does not grow any more, for so many queries, has to go on: it is asked for the last
+// of twice as many as it takes at once. The item fails as grid_limit. A kernel whose last block has
 // other rows than the last ones is not judged.
 void attention_goes_on(struct problem p, int64_t queries);
 
