@@ -233,9 +233,10 @@ void check_at_most(struct check* c, enum cause cause, const char* what, double v
 
 // Fails as loaded_again if warps load bytes of an array again that they have loaded from global
 // memory before (grader/cpu/README.md, Profile). Tiles may have any size, and belong to a block or
-// to a warp. Who has stored in an output or a workspace may load anew for the next results. A tenth of all bytes that the
-// round loads is allowed: a kernel that keeps addresses inside of the array, instead of guarding
-// loads, may have a small tile more than it needs. Call it after check_traffic().
+// to a warp. Who has stored in an output or a workspace may load anew for the next results. A tenth
+// of all bytes that the round loads is allowed: a kernel that keeps addresses inside of the array,
+// instead of guarding loads, may have a small tile more than it needs. Call it after
+// check_traffic().
 void check_loaded_once(struct check* c, const char* array);
 
 // Who has stored in t, an output, may not load anew for that: there is more to come of the same
@@ -293,9 +294,9 @@ void check_given(struct check* c, const char* what);
 // Does the result come from what a kernel was given? In a case whose inputs lie on the host, other
 // numbers arrive on the device: wherever a copy takes a number of one of the `count` inputs there,
 // from the input itself or from memory of the launcher's, and wherever it lies in memory that both
-// sides reach, while a kernel runs. check_handed() is what arrives for t->value. F32, one round; the
-// values have to be set before. What host code has made of the numbers that it has does not follow
-// from these.
+// sides reach, while a kernel runs. check_handed() is what arrives for t->value. F32, one round;
+// the values have to be set before. What host code has made of the numbers that it has does not
+// follow from these.
 void check_hand_over(struct check* c, struct tensor* const* t, int count);
 const double* check_handed(const struct tensor* t);
 // After check_run(): has the launcher given the device so much beside its inputs that a part of t

@@ -255,8 +255,8 @@ void trial_demand(struct check* c, const struct tensor* t);
 struct arena_products* trial_products(struct check* c);
 
 // Runs the case once more with mma.sync that multiplies wrongly, if that was not done yet, and sets
-// `altered` of the case and of every output; c->arena is that run's from then on. A program that does not end as it should fails the item for that
-// reason, as in check_run() (trial.c).
+// `altered` of the case and of every output; c->arena is that run's from then on. A program that
+// does not end as it should fails the item for that reason, as in check_run() (trial.c).
 void trial_alter(struct check* c);
 
 // True if most elements of t hold the poison as a sum passes it on: the kernel added to its output.

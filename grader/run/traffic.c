@@ -1,5 +1,5 @@
-// traffic.c: see traffic.h. The references are weak: a plain program must not link the watchers, and
-// on a GPU there are none.
+// traffic.c: see traffic.h. The references are weak: a plain program must not link the watchers,
+// and on a GPU there are none.
 #include "run/traffic.h"
 
 #include "cpu/include/cudev.h"

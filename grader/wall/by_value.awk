@@ -1,9 +1,8 @@
-# by_value.awk: where a kernel gives a structure to a call, or takes one from it, straight from or to
-# memory: gcc announces no such access (-fsanitize=thread), so nobody would see it. It does not
-# happen where the called function became part of the caller.
-# Reads gcc's text of the program (-fdump-tree-tsan-lineno); prints FILE:LINE of the first place.
-# usage: awk -f by_value.awk DUMP
-# A function that the launcher alone calls is the host's, and may do so.
+# by_value.awk: where a kernel gives a structure to a call, or takes one from it, straight from or
+# to memory: gcc announces no such access (-fsanitize=thread), so nobody would see it. It does not
+# happen where the called function became part of the caller. Reads gcc's text of the program
+# (-fdump-tree-tsan-lineno); prints FILE:LINE of the first place. usage: awk -f by_value.awk DUMP A
+# function that the launcher alone calls is the host's, and may do so.
 
 # Is this operand memory? Not an address, a text, a number, a variable of the function.
 function is_memory(operand) {

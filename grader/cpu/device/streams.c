@@ -8,7 +8,8 @@
 #include "cpu/device/worker.h"
 #include "cpu/include/cudev/abi.h"
 
-// All that were created and not destroyed are listed: what a program says is one may be any pointer.
+// All that were created and not destroyed are listed: what a program says is one may be any
+// pointer.
 struct cudev_stream {
     unsigned flags;
     unsigned long long id;

@@ -42,7 +42,8 @@ struct cudev_watcher {
     void (*shared_array)(struct worker* w, const char* data, size_t bytes);
     void (*barrier)(struct worker* w);  // __syncthreads() opens
     void (*warp_barrier)(struct worker* w, unsigned warp, uint32_t lanes);
-    // release: lanes come to a named barrier. named_opens: it opens for `threads` that wait. acquire: lanes leave it.
+    // release: lanes come to a named barrier. named_opens: it opens for `threads` that wait.
+    // acquire: lanes leave it.
     void (*release)(struct worker* w, struct cudev_clock* clock, unsigned warp, uint32_t lanes);
     void (*named_opens)(struct worker* w, unsigned threads);
     void (*acquire)(struct worker* w, const struct cudev_clock* clock, unsigned warp,
