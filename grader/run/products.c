@@ -24,15 +24,16 @@ static double product(double a, double b) {
     return altered;
 }
 
-void products_start(struct arena_products* in_vault) {
-    products = in_vault;
-    if (products->key) cudev_alter_products(product, open_products);
+void products_start(struct arena_products* pages) {
+    products = pages;
+    open_products(0);
+    cudev_alter_products(product, open_products);
 }
 
 #else  // a GPU multiplies as it does
 
-void products_start(struct arena_products* in_vault) {
-    (void)in_vault;
+void products_start(struct arena_products* pages) {
+    (void)pages;
 }
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "wall/arena.h"
 
-// From here on, if the run is such a one. What is altered, and what is counted, lies in the vault:
-// it is open while an instruction multiplies, and no other code runs then.
-void products_start(struct arena_products* in_vault);
+// From here on. How they multiply, and what they were given, lies on these pages, a mapping of their
+// own: they are open while an instruction multiplies, and no other code runs then.
+void products_start(struct arena_products* pages);
 
 #endif

@@ -27,7 +27,7 @@
 #include "wall/arena.h"
 
 static unsigned char* arena;
-static const struct arena_layout* layout;     // in the vault
+static const struct arena_layout* layout;     // closed as the vault is
 static struct arena_answer* answer;           // in the vault
 static unsigned char* device[ARENA_TENSORS];  // where the allocation begins; NULL for host tensors
 static unsigned char*
@@ -108,8 +108,8 @@ static void must(cudaError_t error, const char* what) {
     give_up("cuda_error", text);
 }
 
-// ---- what call.c asks for. The vault is closed then, and the layout, which says what this run is
-// for, lies in it.
+// ---- what call.c asks for. The vault is closed then, and so is the layout, which says what this
+// run is for.
 
 static void open_layout(void) {
     vault_open_pages(layout, sizeof *layout);
@@ -213,6 +213,14 @@ int run_widths(int (*call_with)(int64_t cols)) {
 
 // ---- one case
 
+// A part of the arena's head that is often opened and closed alone: a mapping of its own, which the
+// system need not cut out of another one.
+static void* map_again(int fd, size_t offset, size_t bytes) {
+    void* pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    if (pages == MAP_FAILED) exit(2);
+    return pages;
+}
+
 static void map_arena(const char* path) {
     int fd = path ? open(path, O_RDWR) : ARENA_FD;
     struct stat st;
@@ -222,10 +230,12 @@ static void map_arena(const char* path) {
     }
     arena = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (arena == MAP_FAILED) exit(2);
-    close(fd);
     struct arena_head* head = (struct arena_head*)arena;
-    layout = &head->layout;
+    layout = map_again(fd, 0, sizeof head->layout);
+    if (head->products.key)
+        products_start(map_again(fd, offsetof(struct arena_head, products), sizeof head->products));
     for (int i = 0; i < ARENA_TENSORS; i++) memcpy(names[i], layout->tensor[i].name, ARENA_NAME);
+    close(fd);
     answer = &head->answer;
     vault_add(arena, sizeof *head);
     size_t seconds = (size_t)st.st_size - layout->seconds;
@@ -235,7 +245,6 @@ static void map_arena(const char* path) {
         exit(2);
     }
     answer->started = 1;
-    products_start(&head->products);
 }
 
 static size_t with_guards(const struct arena_tensor* t) {
@@ -344,8 +353,9 @@ static void start_origin(uint32_t r) {
     for (uint32_t i = 0; i < layout->tensor_count; i++)
         first[i] = device[i] && !far[i] ? data(i) : NULL;
     vault_open();
-    origin_start(layout, arena, r, first);
-    handed_start(layout, arena, r);
+    const struct arena_layout* kept = &((const struct arena_head*)arena)->layout;
+    origin_start(kept, arena, r, first);
+    handed_start(kept, arena, r);
     vault_close();
 }
 
@@ -424,7 +434,9 @@ static void check_left(void) {
 
 // Between calls of the launcher the vault and the device's memory stay open to the runner.
 static void hold(bool held) {
+    if (held) open_layout();
     (held ? vault_hold : vault_release)();
+    if (!held) close_layout();
 #ifdef CPU_DEVICE
     cudev_hold_open(held);
 #endif
