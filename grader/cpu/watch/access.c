@@ -141,6 +141,24 @@ static uint64_t offset_of(struct watch* watch, const volatile void* p, unsigned 
     return offset;
 }
 
+// Before a thread tells others something, in a flag or in the data itself, they run as far as they
+// can: who does not wait for it goes on without it, and that is found. Threads start in the order of
+// their numbers, so what comes first would seem to have been waited for. Not so often that a lock
+// for which many spin takes long, and not for sums in global memory.
+static void tell_late(struct watch* watch, uint64_t offset, enum cudev_access access) {
+    if (access < CUDEV_ATOMIC || !is_write(access) || watch->range) return;
+    const unsigned thread = watch->worker->current;
+    const unsigned most = access == CUDEV_VOLATILE_WRITE                     ? 1024
+                          : watch->fences.block[thread] > watch->block_floor ? 8
+                          : offset >= WINDOW_OFFSET                          ? 1
+                                                                             : 0;
+    if (watch->gave[thread].floor != watch->shared_floor) watch->gave[thread].times = 0;
+    watch->gave[thread].floor = watch->shared_floor;
+    if (watch->gave[thread].times >= most) return;
+    watch->gave[thread].times++;
+    cudev_yield();
+}
+
 // One access of 1, 2, 4, 8 or 16 bytes, or a part of a larger one.
 static __attribute__((noinline)) void watch_any(const volatile void* p, unsigned bytes,
                                                 enum cudev_access access, const void* pc) {
@@ -156,7 +174,10 @@ static __attribute__((noinline)) void watch_any(const volatile void* p, unsigned
     // a loop that waits for another thread with such reads lets it run
     if ((access == CUDEV_VOLATILE_READ || access == CUDEV_ATOMIC_READ) && ++watch->spins % 64 == 0)
         cudev_yield();
-    if (watch->check) check(watch, offset, bytes, access, pc);
+    if (watch->check) {
+        tell_late(watch, offset, access);
+        check(watch, offset, bytes, access, pc);
+    }
     if (watch->profile)
         log_access(watch, offset, bytes,
                    access == CUDEV_ATOMIC ? LOG_ATOMIC
@@ -254,7 +275,6 @@ ALWAYS_INLINE bool check_fast(struct watch* watch, uint64_t offset, unsigned byt
     const uint64_t floor = offset >= WINDOW_OFFSET ? watch->shared_floor : watch->overlap.floor;
     const uint64_t me = watch->now | (uint64_t)watch->worker->current << SLOT_THREAD_SHIFT |
                         (uint64_t)15 << SLOT_MASK_SHIFT | site;
-    const uint64_t group = slot_group(watch, offset, watch->worker->current);
     uint8_t* init = &INIT_SHADOW[offset >> 2];
     if (offset + bytes > OWNER_SHADOW[offset >> PAGE_SHIFT]) return false;
     if (!write && memcmp(init, &all_set, bytes / 4) != 0) return false;
@@ -269,10 +289,10 @@ ALWAYS_INLINE bool check_fast(struct watch* watch, uint64_t offset, unsigned byt
             slot[i][0] = me;
         } else if (slot[i][2] < floor) {  // the first reader since the floor, and the latest
             slot[i][2] = me;
-            slot[i][1] = 0;
+            if (watch->groups) slot[i][1] = 0;
         } else if ((slot[i][2] ^ me) >> SLOT_THREAD_SHIFT) {
             slot[i][3] = me;
-            slot[i][1] |= group;
+            if (watch->groups) slot[i][1] |= slot_group(watch, offset, slot_thread(me));
         }
     }
     return true;

@@ -290,6 +290,7 @@ void cudev_fence(int device) {
     struct worker* w = cudev_self;
     struct watch* watch = w ? w->watch : NULL;
     if (!watch || !watch->check) return;
+    watch->groups = true;
     watch->now += ONE_TICK;
     watch->fences.block[w->current] = watch->now;
     fence_acquires(watch, w->current);

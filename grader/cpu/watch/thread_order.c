@@ -128,6 +128,7 @@ void cudev_order_barrier(struct watch* watch) {
 // What a lane did that has returned is ordered by no __syncwarp() it has not come to.
 void cudev_order_warp_barrier(struct watch* watch, unsigned warp, uint32_t lanes) {
     const unsigned left = watch->worker->launch->threads - warp * WARP_SIZE;
+    watch->groups = true;
     watch->now += ONE_TICK;
     if (lanes == (left < WARP_SIZE ? (1u << left) - 1 : ~0u))
         watch->order.warp_floor[warp] = watch->now;
@@ -163,6 +164,7 @@ static void begin_clock(struct watch* watch, struct cudev_clock* clock) {
 void cudev_order_release(struct watch* watch, struct cudev_clock* clock, unsigned warp,
                          uint32_t lanes) {
     begin_clock(watch, clock);
+    watch->groups = true;
     watch->now += ONE_TICK;
     for (; lanes; lanes &= lanes - 1)
         release(watch, clock, warp * WARP_SIZE + (unsigned)__builtin_ctz(lanes));

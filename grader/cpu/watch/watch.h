@@ -34,6 +34,8 @@ static inline unsigned slot_site(uint64_t slot) {
 // A word that has no second writer has its further readers there: | 0 | bytes 4 | groups 32 |, all
 // groups that have read it since its first reader did, and the bytes that one of them has not read.
 // A group is a warp of the block; in global memory all blocks whose numbers are equal modulo 32.
+// Kept from the first event on that orders some threads of a block alone: where barriers of whole
+// blocks are all the order there is, the first reader and the newest one are enough.
 enum { SLOT_UNREAD_SHIFT = 32, READER_GROUPS = 32 };
 
 // The first reader since `floor`.
@@ -161,11 +163,11 @@ struct watch {
     // all that every access needs
     struct worker* worker;
     bool check, profile;
+    bool groups;            // readers are kept by groups, too: see SLOT_UNREAD_SHIFT
     uint64_t now;           // time
     uint64_t launch_floor;  // time when the launch began
     uint64_t block_floor;   // when the running block began
     uint64_t shared_floor;  // its last __syncthreads()
-    uint64_t block_group;   // its bit among the readers of global memory
     struct logs logs;
 
     uint32_t deepest;  // bytes of its stack that a thread has used, at most: see stack_use.c
@@ -187,6 +189,11 @@ struct watch {
     struct async_order async;
     struct overlap overlap;
     warp_log log[MAX_WARPS];
+    uint64_t block_group;  // the bit of the running block among the readers of global memory
+    struct {               // how often a thread has given way since a __syncthreads()
+        uint64_t floor;
+        unsigned times;
+    } gave[MAX_THREADS];
 };
 
 // The group of a reader, as a bit.
