@@ -294,9 +294,9 @@ void check_given(struct check* c, const char* what);
 // Does the result come from what a kernel was given? In a case whose inputs lie on the host, other
 // numbers arrive on the device: wherever a copy takes a number of one of the `count` inputs there,
 // from the input itself or from memory of the launcher's, and wherever it lies in memory that both
-// sides reach, while a kernel runs. check_handed() is what arrives for t->value. F32, one round;
-// the values have to be set before. What host code has made of the numbers that it has does not
-// follow from these.
+// sides reach, while a kernel runs. check_handed() is what arrives for t->value. F32, one round,
+// after the values were set. What host code has made of the numbers that it has does not follow
+// from these.
 void check_hand_over(struct check* c, struct tensor* const* t, int count);
 const double* check_handed(const struct tensor* t);
 // After check_run(): has the launcher given the device so much beside its inputs that a part of t

@@ -19,6 +19,19 @@ enum run { REAL, ALTERED };
 
 // ---- before
 
+// See check_hand_over().
+static void pack_what_arrives(const struct check* c, const struct arena* a, unsigned char* map) {
+    for (int i = 0; i < c->tensor_count; i++) {
+        const struct tensor* t = &c->tensor[i];
+        const struct arena_tensor* to = &a->layout.tensor[i];
+        for (int r = 0; r < c->rounds && arena_is_sent(to); r++)
+            memcpy(map + to->second[r], map + to->offset[r], to->bytes);
+        for (int64_t k = 0; t->state->handed && k < t->count; k++)
+            dtype_store(t->dtype, map + to->second[0] + k * dtype_size(t->dtype),
+                        t->state->handed[k]);
+    }
+}
+
 // Lays the case out in an arena of its own: the layout, the inputs, and poison everywhere else.
 static void pack(struct check* c, struct arena* a, enum run run) {
     *a = (struct arena){.fd = -1};
@@ -67,12 +80,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
             }
         }
     }
-    for (int i = 0; i < c->tensor_count; i++) {
-        const struct tensor* t = &c->tensor[i];
-        unsigned char* to = map + a->layout.tensor[i].second[0];
-        for (int64_t k = 0; t->state->handed && k < t->count; k++)
-            dtype_store(t->dtype, to + k * dtype_size(t->dtype), t->state->handed[k]);
-    }
+    pack_what_arrives(c, a, map);
     if (arena_close_writing(a, map) != 0) check_error(c, "munmap: %s", strerror(errno));
 }
 

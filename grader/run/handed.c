@@ -58,18 +58,28 @@ void handed_launch(size_t bytes) {
 // Where the tensor lies on the host; NULL: it does not, or is no input.
 static const unsigned char* input(uint32_t i) {
     const struct arena_tensor* t = &own->layout->tensor[i];
-    return t->on_host && t->role == ARENA_INPUT ? own->arena + t->offset[own->round] : NULL;
+    return arena_is_sent(t) ? own->arena + t->offset[own->round] : NULL;
+}
+
+// Does a row of an input go there as it is? Host code may have changed it for a while.
+static bool is_input(const unsigned char* row, size_t width) {
+    for (uint32_t i = 0; i < own->layout->tensor_count; i++) {
+        const struct arena_tensor* t = &own->layout->tensor[i];
+        const uintptr_t begin = (uintptr_t)input(i), first = (uintptr_t)row;
+        if (!begin || first < begin || first + width > begin + t->bytes) continue;
+        const unsigned char* second = own->arena + t->second[own->round];
+        return t->handed || memcmp(row, second + (first - begin), width) == 0;
+    }
+    return false;
 }
 
 void handed_copy(const void* from, size_t pitch, size_t width, size_t height) {
-    const uintptr_t first = (uintptr_t)from, last = first + (height - 1) * pitch + width;
-    bool in_place = false;
-    for (uint32_t i = 0; i < own->layout->tensor_count; i++) {
-        const uintptr_t begin = (uintptr_t)input(i);
-        in_place |= begin && first >= begin && last <= begin + own->layout->tensor[i].bytes;
+    handed_call(0);
+    for (size_t i = 0; i < height; i++) {
+        own->counted.sent += (int64_t)width;
+        if (!is_input((const unsigned char*)from + i * pitch, width))
+            own->counted.own += (int64_t)width;
     }
-    handed_call(in_place ? 0 : width * height);
-    if (in_place) own->counted.sent += (int64_t)(width * height);
 }
 
 void handed_back(size_t bytes) {
@@ -131,6 +141,24 @@ struct handed handed_stop(void) {
     return own->counted;
 }
 
+// The same for numbers of an input of which these bytes have a part alone. Its word is looked up:
+// host code may have changed it for a while.
+static void hand_over_pieces(unsigned char* to, const unsigned char* from, size_t bytes,
+                             uint32_t i) {
+    const struct arena_tensor* t = &own->layout->tensor[i];
+    const uintptr_t first = (uintptr_t)from, begin = (uintptr_t)input(i);
+    if (first >= begin + t->bytes || first + bytes <= begin) return;
+    for (size_t k = 0; k + 4 <= t->bytes; k += 4) {
+        uint32_t other;
+        if (begin + k + 4 <= first || begin + k >= first + bytes) continue;
+        if (!arrives(word_at((const unsigned char*)begin + k), &other)) continue;
+        for (size_t j = 0; j < 4; j++) {
+            const uintptr_t at = begin + k + j;
+            if (at >= first && at < first + bytes) to[at - first] = (unsigned char)(other >> 8 * j);
+        }
+    }
+}
+
 // What arrives for these bytes. A launcher may send its floats as doubles; or in pieces that end
 // within one.
 static void hand_over(unsigned char* to, const unsigned char* from, size_t bytes) {
@@ -148,15 +176,8 @@ static void hand_over(unsigned char* to, const unsigned char* from, size_t bytes
         wide = (double)narrow;
         memcpy(to + i, &wide, 8);
     }
-    for (uint32_t i = 0; i < own->layout->tensor_count; i++) {
-        const struct arena_tensor* t = &own->layout->tensor[i];
-        const uintptr_t first = (uintptr_t)from, begin = (uintptr_t)input(i);
-        if (!begin || !t->handed || first + bytes <= begin || first >= begin + t->bytes) continue;
-        const uintptr_t last = begin + t->bytes;
-        const uintptr_t a = first > begin ? first : begin;
-        const uintptr_t b = first + bytes < last ? first + bytes : last;
-        memcpy(to + (a - first), own->arena + t->second[own->round] + (a - begin), b - a);
-    }
+    for (uint32_t i = 0; i < own->layout->tensor_count; i++)
+        if (own->layout->tensor[i].handed) hand_over_pieces(to, from, bytes, i);
 }
 
 const void* handed_rows(const void* from, size_t* pitch, size_t width, size_t height) {

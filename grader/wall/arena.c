@@ -45,7 +45,7 @@ static void place_tensors(struct arena* arena) {
     arena->layout.seconds = at;
     for (uint32_t i = 0; i < arena->layout.tensor_count; i++) {
         struct arena_tensor* t = &arena->layout.tensor[i];
-        const bool has_second = arena_is_written(t->role) || t->handed;
+        const bool has_second = arena_is_written(t->role) || arena_is_sent(t);
         for (uint32_t r = 0; has_second && r < arena->layout.rounds; r++) {
             t->second[r] = at;
             at = round_up(at + t->bytes, ARENA_GUARD);

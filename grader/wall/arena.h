@@ -82,7 +82,7 @@ struct arena_tensor {
     uint32_t element;  // bytes of one
     uint32_t beside;   // 1: see check_ends_no_part()
     uint32_t same;     // not 0: the array of this number, from 1, is passed in its place
-    uint32_t handed;   // 1: of an input on the host: a launcher's copies take its second array
+    uint32_t handed;   // 1: its second array holds other numbers
     uint64_t bytes;    // of one round, guard bands not counted
     uint64_t later;    // on the device the first byte lies so far behind an aligned address
     // The launcher gets an array of `ends` rows, `pitch` bytes from one to the next, of which the
@@ -93,10 +93,15 @@ struct arena_tensor {
     struct arena_far far;
     // Of each `row` bytes of an input the first `read` alone are put on the device; 0: all.
     uint64_t row, read;
-    // Of as many bytes. Of an output: what no kernel has made of it (run/origin.h). Of an input:
-    // what arrives on the device in its place, if anything else does (run/handed.h).
+    // Of as many bytes. Of an output: what no kernel has made of it (run/origin.h). Of an input on
+    // the host: what arrives on the device in its place (run/handed.h).
     uint64_t second[ARENA_ROUNDS];
 };
+
+// Does the launcher itself send it to the device?
+static inline bool arena_is_sent(const struct arena_tensor* t) {
+    return t->on_host && t->role == ARENA_INPUT;
+}
 
 // Bytes of a row before the end that the tensor holds; 0 if it is the whole array.
 static inline uint64_t arena_before(const struct arena_tensor* t) {
