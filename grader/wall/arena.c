@@ -32,6 +32,19 @@ static unsigned char pattern_byte(uint64_t key, uint64_t offset) {
     return (unsigned char)(pattern(key, offset) >> (offset % 2 * 8));
 }
 
+// Those of what the launcher sends come last.
+static uint64_t place_seconds(struct arena* arena, uint64_t at, bool sent) {
+    for (uint32_t i = 0; i < arena->layout.tensor_count; i++) {
+        struct arena_tensor* t = &arena->layout.tensor[i];
+        const bool has_second = sent ? arena_is_sent(t) : arena_is_written(t->role);
+        for (uint32_t r = 0; has_second && r < arena->layout.rounds; r++) {
+            t->second[r] = at;
+            at = round_up(at + t->bytes, ARENA_GUARD);
+        }
+    }
+    return at;
+}
+
 static void place_tensors(struct arena* arena) {
     uint64_t at = round_up(sizeof(struct arena_head), ARENA_GUARD);
     for (uint32_t i = 0; i < arena->layout.tensor_count; i++) {
@@ -43,14 +56,9 @@ static void place_tensors(struct arena* arena) {
         }
     }
     arena->layout.seconds = at;
-    for (uint32_t i = 0; i < arena->layout.tensor_count; i++) {
-        struct arena_tensor* t = &arena->layout.tensor[i];
-        const bool has_second = arena_is_written(t->role) || arena_is_sent(t);
-        for (uint32_t r = 0; has_second && r < arena->layout.rounds; r++) {
-            t->second[r] = at;
-            at = round_up(at + t->bytes, ARENA_GUARD);
-        }
-    }
+    at = place_seconds(arena, at, false);
+    arena->unpoisoned = at;
+    at = place_seconds(arena, at, true);
     arena->size = at;
 }
 
@@ -73,7 +81,7 @@ static void poison_all(const struct arena* arena, unsigned char* p) {
             if (arena_is_read(t->role)) at = (at + t->bytes) & ~(uint64_t)1;
         }
     }
-    poison(arena, p, at, arena->size);
+    poison(arena, p, at, arena->unpoisoned);
 }
 
 int arena_open(struct arena* arena, unsigned char** map) {
