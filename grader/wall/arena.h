@@ -256,9 +256,9 @@ struct arena_head {
 struct arena {
     int fd;
     size_t size;
-    uint64_t key;                // of the poison pattern
-    uint64_t unpoisoned;         // where it ends: the grader fills what is behind
-    uint64_t altered;            // of an altered run: the key, and by_both
+    uint64_t key;         // of the poison pattern
+    uint64_t unpoisoned;  // where it ends: the grader fills what is behind
+    uint64_t altered;     // of an altered run: the key, and by_both
     bool by_both;
     struct arena_layout layout;  // the grader's copy
     const unsigned char* bytes;  // what the runner left, after arena_seal(); NULL before

@@ -74,8 +74,8 @@ static void note_touched(struct watch* watch, const struct sector* s, enum log_k
 }
 
 // Which bytes of the sector are loaded again? Those that any warp has loaded before the last
-// barrier of the block, unless another one has been first since; and those that this warp has
-// loaded itself, and no other warp since. From now on this warp has loaded all that it loads now.
+// barrier of the block, unless another one has been first since. And those that this warp has
+// loaded itself, and no other warp since. From now on it has loaded all that it loads now.
 static uint32_t loaded_before(struct block_read* r, const struct sector* s, unsigned warp,
                               uint16_t barriers) {
     const uint64_t all = warp * 0x0842108421u;
