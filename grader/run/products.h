@@ -4,8 +4,8 @@
 
 #include "wall/arena.h"
 
-// From here on. How they multiply, and what they were given, lies on these pages, a mapping of their
-// own: they are open while an instruction multiplies, and no other code runs then.
+// From here on. How they multiply, and what they were given, lies on these pages, a mapping of
+// their own: they are open while an instruction multiplies, and no other code runs then.
 void products_start(struct arena_products* pages);
 
 #endif
