@@ -132,11 +132,16 @@ void gate_output(const char* function, const void* output, size_t bytes) {
         cudev_refuse(what, "give it the address of a variable of the launcher");
 }
 
-void gate_copy(const char* function, const void* to, size_t bytes) {
+static bool is_of_device(const void* p) {
     struct cudaPointerAttributes a;
-    if (bytes == 0 || !own.tensors) return;
-    if (cudaPointerGetAttributes(&a, to) == cudaSuccess && a.type != cudaMemoryTypeUnregistered)
-        return;
+    return cudaPointerGetAttributes(&a, p) == cudaSuccess && a.type != cudaMemoryTypeUnregistered;
+}
+
+void gate_copy(const char* function, const void* from, int kind, const void* to, size_t bytes) {
+    if (bytes == 0 || !own.tensors || is_of_device(to)) return;
+    // CUDA refuses these, and writes nothing
+    if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) return;
+    if (kind == cudaMemcpyDeviceToHost && !is_of_device(from)) return;
     gate_output(function, to, bytes);
 }
 

@@ -12,6 +12,6 @@ void gate_start(void* tensors, size_t bytes);
 // a kernel; an output that is no memory of the student's; a copy to memory of the host that is not.
 void gate_call(const char* function);
 void gate_output(const char* function, const void* output, size_t bytes);
-void gate_copy(const char* function, const void* to, size_t bytes);
+void gate_copy(const char* function, const void* from, int kind, const void* to, size_t bytes);
 
 #endif

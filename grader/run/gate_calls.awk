@@ -23,7 +23,7 @@ function gate(all,    name, list, count, parameter, i, word, words, body) {
         sub(/.*[ *]/, "", word)
         words = words (i > 1 ? ", " : "") word
         if (parameter[i] == "void* dst")
-            body = body "    gate_copy(\"" name "\", dst, " \
+            body = body "    gate_copy(\"" name "\", " (list ~ / src,/ ? "src, kind" : "symbol, cudaMemcpyDefault") ", dst, " \
                 (list ~ / dst_pitch/ ? "height ? dst_pitch * (height - 1) + width_bytes : 0" : "bytes") ");\n"
         else if (parameter[i] ~ /[*]/ && parameter[i] !~ /^const / && parameter[i] !~ /^void[*] /)
             body = body "    gate_output(\"" name "\", " word ", sizeof *" word ");\n"

@@ -73,7 +73,7 @@ function mention(line,    n, i, word) {
 END {
     if (!found) exit
     while ((getline line <FILENAME) > 0)
-        if (line !~ /^;; Function /) mention(line)
+        if (line ~ /^  /) mention(line)  # not where a function begins
     # what the launcher calls, and what that calls, is the host's
     for (own in host) todo[++last] = own
     for (i = 1; i <= last; i++) {

@@ -282,5 +282,5 @@ int main(void) {
     tcase_add_loop_test(t, test_sees_nothing, 0, WALL_LEVELS);
     tcase_add_test(t, test_has_namespaces_of_its_own);
     suite_add_tcase(suite, t);
-    return run_suite(suite, 18);
+    return run_suite(suite, 19);
 }
