@@ -29,7 +29,9 @@ static struct {
     {"device", "void cudaMalloc();"},
     {"watching", ""},
     {"runner", "run_fetch\n"},
-    {"gated", "printf\n"}};
+    {"gated", "printf\n"},
+    {"by_value", ""},
+    {"endless", ""}};
 enum { FILES = sizeof files / sizeof files[0] };
 
 static const char* path(int i) {
