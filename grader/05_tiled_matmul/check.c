@@ -124,8 +124,8 @@ static void cheap(struct check* c) {
                   (double)t->global_load_bytes / (4 * elements), (double)SIZE / SMALLEST_TILE);
     multiplied_loaded_once(c, t);
     check_stored_once(c, "C");
-    // So has a K of one tile, or less. A thread may load a few numbers besides, of a variable of the
-    // device, say.
+    // So has a K of one tile, or less. A thread may load a few numbers besides, of a variable of
+    // the device, say.
     enum { BESIDES = 6 };
     const int64_t K = check_pick(c, SMALLEST_TILE, 2 * SMALLEST_TILE);
     sizes(c, SIZE, SIZE, K);
