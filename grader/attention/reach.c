@@ -233,8 +233,9 @@ void attention_reaches_last(struct problem p, int64_t queries) {
     check_last_indexes(p.check, queries, 0, moment, reached, &p);
 }
 
-// A grid of 2^n blocks that goes on from row to row comes to the last ones of 2^m rows with its last
-// blocks. Of these few run: if they have a row each, no more rows may lack. `queries`, or more.
+// A grid of 2^n blocks that goes on from row to row comes to the last ones of 2^m rows with its
+// last blocks. Of these few run: if they have a row each, no more rows may lack. `queries`, or
+// more.
 static int64_t near_power_of_2(int64_t queries, int64_t heads) {
     enum { RUN = 16 };
     int64_t power = 1;
