@@ -89,7 +89,7 @@ GATES = grader/run/gate_calls.awk grader/cpu/include/cuda_runtime_api.h grader/c
 $(B)/grader/run/gate_calls.c: $(GATES)
 	@mkdir -p $(@D)
 	@awk -f $(GATES) >$@
-$(B)/grader/run/calls: $(GATES)
+$(B)/grader/run/gated-cuda: $(GATES)
 	@mkdir -p $(@D)
 	@awk -v names=1 -f $(GATES) >$@
 $(B)/grader/run/gate_calls-cpu.o: $(B)/grader/run/gate_calls.c $(B)/grader/flags
@@ -139,7 +139,7 @@ CHECKS  = $(LESSONS:%=$(B)/grader/%/check)
 # A lesson without a call.c has no kernel.
 KERNELS = $(patsubst grader/%/call.c,%,$(wildcard grader/*/call.c))
 # What a check compiles and links a submission with.
-WITH    = $(addprefix $(B)/,libcpu.a cpu/rewrite cpu/librun.a) $(addprefix $(B)/grader/run/,front-cpu.o border-cpu.o calls)
+WITH    = $(addprefix $(B)/,libcpu.a cpu/rewrite cpu/librun.a) $(addprefix $(B)/grader/run/,front-cpu.o border-cpu.o gated-cuda)
 TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(WITH) $(B)/cpu/libcudev.a $(LESSONS:%=$(B)/grader/%/sources) \
           $(if $(CUDA),$(KERNELS:%=$(B)/grader/%/call-cuda.o) $(B)/cuda/librun.a)
 

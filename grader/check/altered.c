@@ -6,6 +6,11 @@
 #include "check/state.h"
 #include "wall/arena.h"
 
+// What multiplies wrongly.
+static const char* instruction(void) {
+    return lesson.by_wgmma ? "wgmma" : "mma.sync";
+}
+
 // How many of the elements that are wanted and not 0 are within a quarter of what is wanted; and
 // how many there are.
 static int64_t as_before(const struct tensor* t, int64_t first, int64_t count, int64_t* of) {
@@ -32,14 +37,14 @@ void check_changes(struct check* c, const struct tensor* t, int64_t first, int64
     const int64_t same = as_before(t, first, count, &of);
     if (of == 0) check_error(c, "all these elements of %s are 0", t->name);
     if (c->session->log)
-        fprintf(c->session->log, "   %s, mma.sync altered: %lld of %lld as before\n", t->name,
-                (long long)same, (long long)of);
+        fprintf(c->session->log, "   %s, %s altered: %lld of %lld as before\n", t->name,
+                instruction(), (long long)same, (long long)of);
     if (2 * same <= of) return;
     c->record->counted = true;
     check_fail(c, CAUSE_no_tensor_cores,
-               "when mma.sync makes other products, %lld of %lld elements of %s are what they "
-               "were: %s is made elsewhere",
-               (long long)same, (long long)of, t->name, what);
+               "when %s makes other products, %lld of %lld elements of %s are what they were: "
+               "%s is made elsewhere",
+               instruction(), (long long)same, (long long)of, t->name, what);
 }
 
 double check_altered(struct check* c, double a, double b) {
@@ -60,7 +65,8 @@ double check_multiplied(struct check* c, double a, double b) {
 }
 
 // A kernel that does in the altered run what it does else moves as much. Branches that depend on
-// the data may differ: which tile has the maximum of a row.
+// the data may differ, which tile has the maximum of a row: that is less than a quarter, or `few`,
+// what a block or two move.
 static void check_moves_as_much(struct check* c, const char* what) {
     const struct arena_traffic *was = &c->answer.traffic[0], *is = &c->altered;
     const struct {
@@ -80,14 +86,15 @@ static void check_moves_as_much(struct check* c, const char* what) {
     for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) {
         const double apart = fabs((double)(moved[i].is - moved[i].was)), part = 0.25;
         if (c->session->log)
-            fprintf(c->session->log, "   mma.sync altered: %lld %s, %lld before\n",
+            fprintf(c->session->log, "   %s altered: %lld %s, %lld before\n", instruction(),
                     (long long)moved[i].is, moved[i].name, (long long)moved[i].was);
         if (apart <= (double)moved[i].few + part * (double)moved[i].was) continue;
         c->record->counted = true;
         check_fail(c, CAUSE_no_tensor_cores,
-                   "when mma.sync makes other products, there are %lld %s, and %lld when it does "
-                   "not: %s is made in another way then",
-                   (long long)moved[i].is, moved[i].name, (long long)moved[i].was, what);
+                   "when %s makes other products, there are %lld %s, and %lld when it does not: %s "
+                   "is made in another way then",
+                   instruction(), (long long)moved[i].is, moved[i].name, (long long)moved[i].was,
+                   what);
     }
 }
 
@@ -103,8 +110,8 @@ void check_given(struct check* c, const char* what) {
     }
     if (all == 0) check_error(c, "check_given() without check_multiplied()");
     if (c->session->log)
-        fprintf(c->session->log, "   %s, mma.sync altered: %.4f of %.0f products were not given\n",
-                what, missing / all, all);
+        fprintf(c->session->log, "   %s, %s altered: %.4f of %.0f products were not given\n", what,
+                instruction(), missing / all, all);
     if (missing > few * all) {
         c->record->counted = true;
         check_fail(c, CAUSE_no_tensor_cores,
@@ -113,10 +120,6 @@ void check_given(struct check* c, const char* what) {
                    what, floor(100 * (1 - missing / all)));
     }
     check_moves_as_much(c, what);
-}
-
-static const char* instruction(void) {
-    return lesson.by_wgmma ? "wgmma" : "mma.sync";
 }
 
 // Is in no column of t the better part off? A product of elsewhere takes part in each element of a
@@ -152,9 +155,9 @@ void check_follows(struct check* c, const struct tensor* t, const double* altere
     }
     if (c->session->log)
         fprintf(c->session->log,
-                "   %s, mma.sync altered: %lld elements are not made of it, off by %.3g, a change "
-                "is up to %.3g\n",
-                t->name, (long long)off, most, change);
+                "   %s, %s altered: %lld elements are not made of it, off by %.3g, a change is "
+                "up to %.3g\n",
+                t->name, instruction(), (long long)off, most, change);
     const bool few = FEW * off <= t->count, scattered = few && are_scattered(t, is_off);
     free(is_off);
     if (off == 0) return;

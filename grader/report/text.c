@@ -249,6 +249,7 @@ static void print_next(const struct result* r, const struct result_item* failed)
     int digits = (int)strcspn(number, "_");
     bool own = strncmp(r->file, "exercises/", 10) == 0;
     char file[4 * sizeof r->file] = "", cause[48] = "", card[32] = "";
+    char item[sizeof failed->name + 16] = "";
     if (!own) text_file_option(r->file, file, sizeof file);
     // make hint takes the cause from the saved grade of the exercise. A different file needs
     // CAUSE=, and so does a text, in which each answer may be wrong in its own way.
@@ -256,11 +257,9 @@ static void print_next(const struct result* r, const struct result_item* failed)
     if (*r->card) snprintf(card, sizeof card, " CARD=%s", r->card);
     printf("Next: make hint LESSON=%.*s%s\n", digits, number, cause);
     if (r->text) return;
-    if (failed->counted && failed->profiled)
-        printf("      make profile LESSON=%.*s%s%s CASE='%s'\n", digits, number, file, card,
-               failed->name);
-    else if (failed->counted)
-        printf("      make profile LESSON=%.*s%s%s\n", digits, number, file, card);
+    if (failed->profiled) snprintf(item, sizeof item, " CASE='%s'", failed->name);
+    if (failed->counted)
+        printf("      make profile LESSON=%.*s%s%s%s\n", digits, number, file, card, item);
     else
         printf("      make debug LESSON=%.*s%s%s SEED=%s CASE='%s'\n", digits, number, file, card,
                r->seed, failed->name);

@@ -50,7 +50,7 @@ compiler() {
 # (run/gate.c), CUDA's go through its gates, and the submission's variables are its own, whatever
 # they are called.
 rename() {
-    sed 's/.*/& gate_&/' lib/gated lib/calls >"$2.renamed" &&
+    sed 's/.*/& gate_&/' lib/gated lib/gated-cuda >"$2.renamed" &&
         awk 'BEGIN { print "none" } $2 ~ /^[BDGRS]$/ { print $1 }' "$2" >"$2.variables" &&
         objcopy --redefine-syms="$2.renamed" --localize-symbols="$2.variables" "$1"
 }
