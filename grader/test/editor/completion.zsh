@@ -17,9 +17,10 @@ hear() { # hear WORDS: until they are heard, 20 s at most
     exit 1
 }
 hear 'is ready'
-# typed WORDS WANTED: tab behind the words; echo tells what they became
+# typed WORDS WANTED: tab behind the words; printf tells what they became. A terminal may repeat what
+# is typed before zsh reads it: the word that is waited for does not stand there.
 typed() {
-    zpty -w -n shell $'\x15'"$1"$'\t\x01printf "<%s>" \x05 ; echo done\n'
+    zpty -w -n shell $'\x15'"$1"$'\t\x01printf "<%s>" \x05 ; echo do""ne\n'
     hear $'done'
     if [[ $heard = *"$2"* ]]; then echo "ok $1"; else
         echo "\"$1\" became ${(V)heard}, not $2"
