@@ -86,6 +86,18 @@ static void on_a_small_card(struct check* c, int64_t M, int64_t N, int64_t K, in
     run_surrounded(&p);
 }
 
+// One row of tiles more than multiprocessors, and a tile in each: the last one may be made by
+// another kernel, of smaller tiles. B's rows begin at multiples of 128 bytes: where they do not, a
+// launcher may have one kernel for all.
+static void one_row_too_many(struct check* c, int layout) {
+    const int64_t M = FEW * WHOLE_M + check_pick(c, 1, 127), N = check_pick(c, 249, 255);
+    struct product p = begin_where(c, M, N, 64, layout, ", on a card of 16 multiprocessors");
+    check_pose_as(c, "h100-1g");
+    p.C_part.gap = p.A_part.gap = 8 * check_pick(c, 1, 9);
+    p.B_part.gap = 64 * check_pick(c, 0, 1);
+    run_surrounded(&p);
+}
+
 // ---- items
 
 // More tiles down than across, and the other way round; as many as a group of 2, 4, 8 or 16 has,
@@ -168,6 +180,7 @@ static void strided(struct check* c) {
     struct product p = begin(c, 100, 200, 80, 0);
     p.C_part.gap = p.A_part.gap = p.B_part.gap = 8;
     run_surrounded(&p);
+    for (int layout = 0; layout < 4; layout++) one_row_too_many(c, layout);
     if (!check_can_be_far(c)) return;
     // The last columns may be stored in another way.
     p = product_of(c, &contract, WHOLE_M, WHOLE_N - check_pick(c, 1, 7), WHOLE_K);
@@ -342,6 +355,7 @@ static void safe(struct check* c) {
     laid_out(c, check_pick(c, 66, 127), 192, 8 * WHOLE_K, 0);
     on_a_small_card(c, 8, (FEW + check_pick(c, 3, 9)) * 256, WHOLE_K, 0);
     on_a_small_card(c, 8, (FEW + check_pick(c, 3, 9)) * 256 + 8, 2 * WHOLE_K, 0);
+    one_row_too_many(c, 0);
 }
 
 // ---- costs, of one call each

@@ -11,6 +11,9 @@
 // ring for the next. Where B's rows begin at no multiple of 128 bytes, copies would take longer
 // than the products: there two blocks, below each other in C, share what they read of B.
 //
+// Tiles have 256 columns. If those leave most of the last wave empty, the last rows of C are made
+// of narrower ones, by a second kernel: its blocks begin as soon as blocks of the first are done.
+//
 // The versions on the way, in steps/:
 //     1_tma_mma_sync.cu    tiles by TMA; lesson 07's ldmatrix and mma.sync
 //     2_wgmma_one_stage.cu wgmma reads the tiles itself: copy, wait, multiply, wait
@@ -196,6 +199,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads();                  // the barriers are there before anybody uses them
     if (cluster > 1) cluster_sync();  // ... those of the other block, too
+    griddep_launch();                 // blocks for the rows below may begin where these end
 
     int row0, col0;
     if (warpgroup == 0) {
@@ -239,6 +243,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     bulk_wait<0>();                   // shared memory must live until it is read
     if (cluster > 1) cluster_sync();  // ... and until the other block has arrived here
+    griddep_wait();                   // who waits for these rows waits for those above, too
 }
 
 // ---- a map (hopper_tile.h)
@@ -259,55 +264,107 @@ static bool fits_tma(const bf16* matrix, int64_t stride) {
     return (uintptr_t)matrix % 16 == 0 && stride % 8 == 0 && stride < (int64_t)1 << 39;
 }
 
-// B, and what else the choice of a kernel depends on.
-struct layout {
-    const bf16* B;
-    int64_t stride_B;
+// The matrices, or some rows of A and C, and the device.
+struct operands {
+    bf16* C;
+    const bf16 *A, *B;
+    int64_t stride_C, stride_A, stride_B;
+    int M, N, K;
     int multiprocessors;
 };
 
-// In wave after wave a block makes one tile of n columns; the last wave takes as long as if it were
-// full (lesson 04).
-static int64_t waves_of(const struct product* p, const struct layout* of, int n) {
-    int64_t tiles = (int64_t)CEIL_DIV(p->M, BLOCK_M) * CEIL_DIV(p->N, n);
-    return CEIL_DIV(tiles, of->multiprocessors);
-}
-
+// Multiplies in tiles of n columns. `after`: it may begin before the kernel before it has ended.
 template <int A_major, int B_major, int n, int cluster>
-static int launch(struct product* p, const struct layout* of) {
-    if (B_major == K_MAJOR ? encode(&p->B, of->B, p->N, p->K, of->stride_B, PANEL)
-                           : encode(&p->B, of->B, p->K, p->N, of->stride_B, BLOCK_K))
+static int launch(const struct operands* of, bool after = false) {
+    struct product p = {};
+    p.C_gpu = of->C, p.stride_C = of->stride_C;
+    p.M = of->M, p.N = of->N, p.K = of->K;
+    if (encode(&p.C, of->C, p.M, p.N < 8 ? 8 : p.N / 8 * 8, of->stride_C, WARP_ROWS) ||
+        (A_major == K_MAJOR ? encode(&p.A, of->A, p.M, p.K, of->stride_A, BLOCK_M)
+                            : encode(&p.A, of->A, p.K, p.M, of->stride_A, BLOCK_K)) ||
+        (B_major == K_MAJOR ? encode(&p.B, of->B, p.N, p.K, of->stride_B, PANEL)
+                            : encode(&p.B, of->B, p.K, p.N, of->stride_B, BLOCK_K)))
         return COURSE_CUDA_ERROR;
     const int bytes = sizeof(struct block_smem<n>);
     COURSE_TRY(cudaFuncSetAttribute(hopper_matmul_kernel<A_major, B_major, n, cluster>,
                                     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    int tiles = CEIL_DIV(p->M, BLOCK_M * cluster) * CEIL_DIV(p->N, n);
+    int tiles = CEIL_DIV(p.M, BLOCK_M * cluster) * CEIL_DIV(p.N, n);
     int clusters = of->multiprocessors / cluster;
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t config =
+        overlapping(cluster * (tiles < clusters ? tiles : clusters), THREADS, bytes, &attribute);
     // Clusters of one block, too, cost 2 % (H200): they are asked for where there are two.
-    cudaLaunchAttribute clustered = {};
-    clustered.id = cudaLaunchAttributeClusterDimension;
-    clustered.val.clusterDim = {cluster, 1, 1};
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(cluster * (tiles < clusters ? tiles : clusters));
-    config.blockDim = dim3(THREADS);
-    config.dynamicSmemBytes = bytes;
-    config.attrs = &clustered, config.numAttrs = cluster > 1;
-    COURSE_TRY(cudaLaunchKernelEx(&config, hopper_matmul_kernel<A_major, B_major, n, cluster>, *p));
+    if (cluster > 1) {
+        attribute.id = cudaLaunchAttributeClusterDimension;
+        attribute.val.clusterDim = {cluster, 1, 1};
+    }
+    config.numAttrs = cluster > 1 || after;
+    COURSE_TRY(cudaLaunchKernelEx(&config, hopper_matmul_kernel<A_major, B_major, n, cluster>, p));
     return COURSE_OK;
 }
 
+// How long a tile of n columns takes, in columns of a wide one. Narrow tiles read more for each
+// product; measured on an H200.
+static int64_t time_of(int n) {
+    return n == 256 ? 256 : n == 192 ? 197 : 148;
+}
+
+// How C is cut: so many rows of tiles are wide, the tiles of the rows below have n columns.
+struct cut {
+    int wide_rows;
+    int n;
+};
+
+// How long that takes: README eq. 4.
+static int64_t time_of_cut(const struct operands* of, struct cut cut) {
+    const int64_t all = of->multiprocessors, rows = CEIL_DIV(of->M, BLOCK_M) - cut.wide_rows;
+    const int64_t wide = (int64_t)cut.wide_rows * CEIL_DIV(of->N, 256);
+    const int64_t below = rows * CEIL_DIV(of->N, cut.n), busy = wide % all;
+    int64_t early = wide / all * time_of(256) + CEIL_DIV(below, all) * time_of(cut.n);
+    int64_t late = CEIL_DIV(wide, all) * time_of(256);
+    late += (below / all + (below % all > all - busy)) * time_of(cut.n);
+    return early > late ? early : late;
+}
+
+// The shortest, with up to four waves of narrow tiles. A second kernel has to save a hundredth, or
+// it is not worth its launch.
+static struct cut best_cut(const struct operands* of) {
+    const int rows = CEIL_DIV(of->M, BLOCK_M);
+    struct cut best = {rows, 192};
+    int64_t shortest = time_of_cut(of, best);
+    for (int n = 192; n >= 128; n -= PANEL) {
+        int most = 4 * of->multiprocessors / CEIL_DIV(of->N, n);
+        for (int below = 1; below <= rows && below <= most; below++) {
+            const struct cut other = {rows - below, n};
+            int64_t time = time_of_cut(of, other);
+            if (time * 100 <= shortest * 99) best = other, shortest = time;
+        }
+    }
+    return best;
+}
+
 template <int A_major, int B_major>
-static int launch_best(struct product* p, const struct layout* of) {
+static int launch_narrow(const struct operands* of, int n, bool after) {
+    return n == 192 ? launch<A_major, B_major, 192, 1>(of, after)
+                    : launch<A_major, B_major, 128, 1>(of, after);
+}
+
+template <int A_major, int B_major> static int launch_best(const struct operands* of) {
     // Rows of 64 elements that begin anywhere lie in two lines of 128 bytes each.
     bool two_lines = (uintptr_t)of->B % 128 != 0 || of->stride_B % PANEL != 0;
-    if (two_lines && waves_of(p, of, 128) > 1) return launch<A_major, B_major, 192, 2>(p, of);
-    // Narrow tiles read more for each product: 192 columns take as long as 197 of a wide tile, 128
-    // as long as 148, measured on an H200.
-    int64_t wide = 256 * waves_of(p, of, 256), middle = 197 * waves_of(p, of, 192);
-    int64_t narrow = 148 * waves_of(p, of, 128);
-    if (wide <= middle && wide <= narrow) return launch<A_major, B_major, 256, 1>(p, of);
-    return middle <= narrow ? launch<A_major, B_major, 192, 1>(p, of)
-                            : launch<A_major, B_major, 128, 1>(p, of);
+    int64_t tiles = (int64_t)CEIL_DIV(of->M, BLOCK_M) * CEIL_DIV(of->N, 128);
+    if (two_lines && tiles > of->multiprocessors) return launch<A_major, B_major, 192, 2>(of);
+    const struct cut cut = best_cut(of);
+    const int64_t rows = (int64_t)cut.wide_rows * BLOCK_M;
+    if (rows == 0) return launch_narrow<A_major, B_major>(of, cut.n, false);
+    if (rows >= of->M) return launch<A_major, B_major, 256, 1>(of);
+    struct operands above = *of, below = *of;
+    above.M = rows;
+    below.M -= rows;
+    below.C += rows * of->stride_C;
+    below.A += rows * (A_major == K_MAJOR ? of->stride_A : 1);
+    int status = launch<A_major, B_major, 256, 1>(&above);
+    return status ? status : launch_narrow<A_major, B_major>(&below, cut.n, true);
 }
 
 extern "C" int hopper_matmul(bf16* C_gpu, const bf16* A_gpu, const bf16* B_gpu, int M, int N, int K,
@@ -318,7 +375,7 @@ extern "C" int hopper_matmul(bf16* C_gpu, const bf16* A_gpu, const bf16* B_gpu, 
     if ((transpose_A & ~1) || (transpose_B & ~1)) return COURSE_BAD_ARGUMENT;
     if (M > limit || N > limit || K > limit) return COURSE_UNSUPPORTED;
     if (M == 0 || N == 0) return COURSE_OK;
-    int A_rows = transpose_A ? K : M, A_cols = transpose_A ? M : K;
+    int A_cols = transpose_A ? M : K;
     int B_cols = transpose_B ? K : N;
     if (C_gpu == NULL || stride_C < N) return COURSE_BAD_ARGUMENT;
     if (K > 0 && (A_gpu == NULL || B_gpu == NULL || stride_A < A_cols || stride_B < B_cols))
@@ -336,16 +393,10 @@ extern "C" int hopper_matmul(bf16* C_gpu, const bf16* A_gpu, const bf16* B_gpu, 
         return COURSE_OK;
     }
 
-    const struct layout of = {B_gpu, stride_B, multiprocessors};
-    struct product p = {};
-    p.C_gpu = C_gpu, p.stride_C = stride_C;
-    p.M = M, p.N = N, p.K = K;
-    if (encode(&p.C, C_gpu, M, N < 8 ? 8 : N / 8 * 8, stride_C, WARP_ROWS) ||
-        encode(&p.A, A_gpu, A_rows, A_cols, stride_A, transpose_A ? BLOCK_K : BLOCK_M))
-        return COURSE_CUDA_ERROR;
+    const struct operands of = {C_gpu,    A_gpu, B_gpu, stride_C, stride_A,
+                                stride_B, M,     N,     K,        multiprocessors};
     if (transpose_A)
-        return transpose_B ? launch_best<MN_MAJOR, K_MAJOR>(&p, &of)
-                           : launch_best<MN_MAJOR, MN_MAJOR>(&p, &of);
-    return transpose_B ? launch_best<K_MAJOR, K_MAJOR>(&p, &of)
-                       : launch_best<K_MAJOR, MN_MAJOR>(&p, &of);
+        return transpose_B ? launch_best<MN_MAJOR, K_MAJOR>(&of)
+                           : launch_best<MN_MAJOR, MN_MAJOR>(&of);
+    return transpose_B ? launch_best<K_MAJOR, K_MAJOR>(&of) : launch_best<K_MAJOR, MN_MAJOR>(&of);
 }
