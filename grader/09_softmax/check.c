@@ -352,7 +352,8 @@ static void three_calls(struct check* c) {
 
 static void arguments(struct check* c) {
     enum { BEYOND = SOFTMAX_MAX_COLS + 1 };
-    static const struct idle_call calls[] = {
+    const int64_t CUT = ((int64_t)1 << 32) + 5;  // 5 columns for who cuts it to 32 bits
+    const struct idle_call calls[] = {
         {COURSE_OK, {{"rows", 0}}},
         {COURSE_OK, {{"rows", 0}, {"x", 0}}},
         {COURSE_OK, {{"rows", 0}, {"y", 0}, {"x", 0}}},
@@ -367,6 +368,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"rows", (int64_t)1 << 31}}},
         {COURSE_UNSUPPORTED, {{"rows", ((int64_t)1 << 32) + 4}}},
         {COURSE_UNSUPPORTED, {{"cols", BEYOND}, {"stride_y", BEYOND}, {"stride_x", BEYOND}}},
+        {COURSE_UNSUPPORTED, {{"cols", CUT}, {"stride_y", CUT}, {"stride_x", CUT}}},
         {0},
     };
     enum { WIDEST = SOFTMAX_MAX_COLS };
@@ -480,7 +482,8 @@ static void cheap_wide(struct check* c) {
 
 // Of four rows of an odd width three begin inside of a sector, and in other places of it than those
 // of x. Stores of 32 lanes that follow the row from there move 1.19 times their bytes; the ends of
-// rows alone, not 1.01 times.
+// rows alone, not 1.02 times. A block that begins at a line may cut one line in each of its sweeps:
+// 1.06 times in the narrowest rows, with 128 threads.
 static void stores_whole_sectors(struct check* c, int64_t rows, int64_t cols) {
     const struct arena_traffic* t = moved(c, rows, cols, check_pick(c, 1, 7));
     const double ratio =
@@ -488,7 +491,7 @@ static void stores_whole_sectors(struct check* c, int64_t rows, int64_t cols) {
     check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte of y", ratio,
                   1.27);
     check_at_most(c, CAUSE_partial_sectors, "bytes moved in 32-byte sectors for each byte of y",
-                  ratio, 1.05);
+                  ratio, 1.1);
 }
 
 static void whole_sectors(struct check* c) {

@@ -403,6 +403,8 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"rows", (int64_t)1 << 31}}},
         {COURSE_UNSUPPORTED, {{"rows", ((int64_t)1 << 32) + 4}}},
         {COURSE_UNSUPPORTED, {{"V", BEYOND}, {"stride", BEYOND}}},
+        {COURSE_UNSUPPORTED,
+         {{"V", ((int64_t)1 << 32) + FEW}, {"stride", ((int64_t)1 << 32) + FEW}}},
         {COURSE_BAD_ARGUMENT, {{"rows", (int64_t)1 << 31}, {"loss", 0}}},
         {COURSE_BAD_ARGUMENT, {{"V", BEYOND}, {"stride", BEYOND}, {"labels", 0}}},
         {COURSE_BAD_ARGUMENT, {{"V", BEYOND}}},

@@ -192,6 +192,9 @@ void batch_apart(struct check* c, const struct rows* of, int64_t rows, int64_t c
     run_apart(c, of, rows, cols, least, true, call);
     run_apart(c, of, rows, LANES, least, false, call);
     run_apart(c, of, 2, WIDE, least, false, call);
+    // Whoever fills up the last sector, or the last four of a row, writes between rows.
+    run_apart(c, of, rows, LANES + 8 * check_pick(c, 0, 3) + check_pick(c, 1, 7), least, false,
+              call);
 }
 
 // ---- calls of different sizes
