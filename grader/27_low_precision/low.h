@@ -360,12 +360,13 @@ static double scale_of_scores(const struct low* l, int64_t b, int64_t h, int64_t
 }
 
 // Row i as a standard implementation makes it: P times the scale of V, relative to the largest of
-// these products, is 2^8 at most and rounded to e4m3; O is rounded to bf16. *size: what the sizes
-// of all |P v| say. *exact: the largest |P v| / l of the key whose product is that 2^8, an e4m3.
-// keys: K of the head, as turn_rows() makes it.
+// these products, is 2^8 at most and rounded to e4m3; O is rounded to bf16. With whole, relative to
+// the power of 2 above: then none of them is exact. *size: what the sizes of all |P v| say. *exact:
+// the largest |P v| / l of the key whose product is that 2^8, an e4m3. keys: K of the head, as
+// turn_rows() makes it.
 static void standard_row(const struct low* l, const struct numbers* numbers,
-                         const union turned* keys, int64_t b, int64_t h, int64_t i, double* o,
-                         double* size, double* exact) {
+                         const union turned* keys, int64_t b, int64_t h, int64_t i, bool whole,
+                         double* o, double* size, double* exact) {
     const struct problem* p = &l->p;
     const struct operations fp64 = {.rounded = false};
     const int64_t seen = keys_seen(p, i);
@@ -380,6 +381,7 @@ static void standard_row(const struct low* l, const struct numbers* numbers,
         t[j] = p->scale * of_block[j % SUMS] / M_LN2 + log2(scale_of_V(l, b, h, j));
         if (t[j] > m) m = t[j], largest = j;
     }
+    if (whole) m = ceil(m);
     for (int64_t j = 0; j < seen; j++) {
         const double P = exp2(t[j] - m + 8), v = scale_of_V(l, b, h, j);
         const double rounded = few_bits_round(&E4M3, numbers, P);
@@ -418,17 +420,19 @@ static double size_of_scores(const struct problem* p) {
 // The most by which e4m3 rounds, as a share: half of a step above the middle between two numbers.
 #define OF_ROUNDED (1.0 / 17)
 
-// Sets want, and returns the budgets: three times the largest error of the standard and twice its
-// mean, as budget_from() has it in 16 bits, and half of its mean to one side; and what the tensor
-// cores of a GPU cut off. The standard knows the largest weight of a row before it rounds one, and
-// that weight is exact. A kernel that goes by a maximum from before rounds it, too, and it may be
-// most of a row. (Where keys have levels, it is known what a kernel makes of the largest.)
+// Sets want, and returns the budgets: three times the largest error of a standard and twice its
+// mean, as budget_from() has it in 16 bits; half of its mean to one side, or half as much again as
+// it is off to that side; and what the tensor cores of a GPU cut off. There are two standards: m as
+// it is, and as the power of 2 above. The first one knows the largest weight of a row before it
+// rounds one, and that weight is exact. A kernel that goes by a maximum from before rounds it, too,
+// and it may be most of a row. (Where keys have levels, the second standard shows that.)
 static struct forward_budgets low_want(struct low* l) {
     struct problem* p = &l->p;
     struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
     double* standard = check_allocate(p->check, O->count + LSE->count + 1, sizeof *standard);
     const struct numbers numbers = numbers_of(&E4M3);
-    double most = 0, all = 0, worst = 0, mean = 0, largest = 0, rounded = 0, size, exact;
+    double most = 0, all = 0, worst = 0, mean[2] = {0}, aside[2] = {0}, largest = 0, rounded = 0,
+           size, exact;
     union turned* keys = check_allocate(p->check, CEIL_DIV(p->N_k, SUMS) * p->d, sizeof *keys);
     guard_gaps(p, ARRAY_O);
     forward_reference(p, false, O->want, LSE->want);
@@ -437,27 +441,31 @@ static struct forward_budgets low_want(struct low* l) {
         if (i == 0 && h % p->group == 0)
             turn_rows((struct operations){.rounded = false}, p->d, p->N_k,
                       row_of(p, ARRAY_K, b, h, 0), p->array[ARRAY_K].stride.n, keys);
-        standard_row(l, &numbers, keys, b, h, i, standard + at, &size, &exact);
-        most = fmax(most, size), all += size;
-        double of_row = 0;
-        for (int64_t e = at; e < at + p->d; e++) {
-            of_row = fmax(of_row, fabs(standard[e] - O->want[e]));
-            mean += fabs(standard[e] - O->want[e]);
-            largest = fmax(largest, fabs(O->want[e]));
+        for (int whole = 0; whole < 2; whole++) {
+            standard_row(l, &numbers, keys, b, h, i, whole, standard + at, &size, &exact);
+            if (!whole) most = fmax(most, size), all += size;
+            double of_row = 0;
+            for (int64_t e = at; e < at + p->d; e++) {
+                of_row = fmax(of_row, fabs(standard[e] - O->want[e]));
+                mean[whole] += fabs(standard[e] - O->want[e]);
+                aside[whole] += (standard[e] - O->want[e]) * (O->want[e] > 0 ? 1 : -1);
+                largest = fmax(largest, fabs(O->want[e]));
+            }
+            worst = fmax(worst, of_row);
+            if (!l->has_levels) rounded = fmax(rounded, of_row + OF_ROUNDED * exact);
         }
-        worst = fmax(worst, of_row);
-        if (!l->has_levels) rounded = fmax(rounded, of_row + OF_ROUNDED * exact);
     }
+    double off = fmax(mean[0], mean[1]), side = fmax(fabs(aside[0]), fabs(aside[1]));
     for (int64_t e = 0; e < LSE->count; e++) standard[O->count + e] = (double)(float)LSE->want[e];
     struct forward_budgets budgets = {.LSE = budget_from(LSE, standard + O->count)};
     free(standard), free(keys);
     const double rows = fmax(1, (double)(p->B * p->H * p->N_q)), ulp = dtype_ulp(BF16, largest);
     const double of_S = (double)(p->d / 32) * CUT_OFF * size_of_scores(p);
     const double cut = (double)CEIL_DIV(p->N_k, 32) * CUT_OFF + 2 * of_S;
-    mean /= rows * (double)p->d, all /= rows;
+    off /= rows * (double)p->d, side /= rows * (double)p->d, all /= rows;
     budgets.O.max = fmax(3 * worst, rounded) + ulp + cut * most;
-    budgets.O.mean = 2 * mean + ulp / 32 + cut / 4 * all;
-    budgets.O.bias = (0.5 + 4 / sqrt(rows)) * mean + ulp / 64 + cut / 4 * all;
+    budgets.O.mean = 2 * off + ulp / 32 + cut / 4 * all;
+    budgets.O.bias = fmax((0.5 + 4 / sqrt(rows)) * off, 1.5 * side) + ulp / 64 + cut / 4 * all;
     budgets.LSE.max += of_S + 0x1p-20;
     budgets.LSE.mean += of_S / 2 + 0x1p-21;
     return budgets;
