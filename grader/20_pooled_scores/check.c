@@ -391,19 +391,49 @@ static void safe(struct check* c) {
 
 // The bytes of K and V that a case reads: all but Q in both passes, and LSE in each of the four
 // lanes that share a row. Its outputs are written once.
-static double bytes_of_K_and_V(struct check* c, int64_t N_q, int64_t N_k, bool causal,
-                               int64_t pool) {
-    const double d = (double)contract.d;
-    struct pooling pooling = {.pool = pool};
+static double read_in(struct problem p, enum layout layout) {
+    struct check* c = p.check;
+    const struct pooling* pooling = pooling_of(&p);
+    const double d = (double)p.d, queries = (double)(p.B * p.H * p.N_q);
+    char text[40];
+    snprintf(text, sizeof text, ", pool = %d", (int)pooling->pool);
     check_watch(c, WATCH_PROFILE);
-    judge(sizes(c, N_q, N_k, causal, &pooling), PACKED, "", JUDGE_O);
+    forward_begin(&p, layout, text);
+    if (layout != PACKED) problem_skips_unseen(&p);  // nobody has to read gaps
+    forward_run(&p, JUDGE_O);
     const struct arena_traffic* t = check_traffic(c);
-    judge_atomics(c, &pooling);  // of pools of other sizes than in the item about them
-    double outputs = (2 * d + 4) * (double)N_q + 4 * (double)pooling.R->count;
-    check_kept(c, CAUSE_quadratic_memory, "query", (double)N_q, d, 7000);
+    judge_atomics(c, pooling);  // of pools of other sizes than in the item about them
+    double outputs = (2 * d + 4) * queries + 4 * (double)pooling->R->count;
+    check_kept(c, CAUSE_quadratic_memory, "query", queries, d, 7000);
     check_at_most(c, CAUSE_too_much_written, "bytes written for each byte of O, LSE and R",
                   (double)(t->global_store_bytes + t->filled_bytes) / outputs, 1);
-    return (double)t->global_load_bytes - (4 * d + 16) * (double)N_q;
+    return (double)t->global_load_bytes - (4 * d + 16) * queries;
+}
+
+static double bytes_of_K_and_V(struct check* c, int64_t N_q, int64_t N_k, bool causal,
+                               int64_t pool) {
+    return read_in(sizes(c, N_q, N_k, causal, &(struct pooling){.pool = pool}), PACKED);
+}
+
+// What a launcher may have other kernels for: d = 128, large pools, several heads, rows with gaps.
+// One tile of queries reads K twice and V once; a second pass that walks over queries reads them
+// again for each 32 keys.
+static void cheap_with_gaps(struct check* c) {
+    struct pooling pooling = {.pool = 120};
+    struct problem p = with_heads(with_d(sizes(c, 8, 120, true, &pooling), 128), 1, 2);
+    check_at_most(c, CAUSE_too_much_read,
+                  "times that K and V are read, both counted, of wide heads with gaps",
+                  read_in(p, GAPS) / (2 * (double)(p.B * p.H * p.d * p.N_k)), 3.4);
+}
+
+// Queries that see nothing lie in tiles of their own, but for the last of them, where heads are
+// wide and pools are large, too.
+static void nothing_unseen_elsewhere(struct check* c) {
+    enum { KEYS = 64, UNSEEING = 448 };
+    struct pooling pooling = {.pool = 72};
+    const double few = read_in(with_d(sizes(c, KEYS, KEYS, true, &pooling), 128), PACKED);
+    const struct problem p = with_d(sizes(c, UNSEEING + KEYS, KEYS, true, &pooling), 128);
+    judge_unseen_reads(c, few, read_in(p, PACKED));
 }
 
 // The first pass reads K and V once per tile of queries, the second reads K: three arrays. Tiles of
@@ -416,9 +446,7 @@ static double bytes_of_K_and_V(struct check* c, int64_t N_q, int64_t N_k, bool c
 static void cheap(struct check* c) {
     enum { N = 256, FEW = 384, MORE = 64, SMALLEST_TILE = 8 };
     const double of_a_key = 2 * (double)contract.d;  // in one of the three arrays
-    double read = bytes_of_K_and_V(c, N / 2, MORE, false, 4);
-    check_at_most(c, CAUSE_too_much_read, "times that K and V are read, both counted",
-                  read / (of_a_key * MORE), 3.0 * N / 2 / SMALLEST_TILE);
+    cheap_with_gaps(c);
     double masked = bytes_of_K_and_V(c, N, N, true, 4);
     double seen = (bytes_of_K_and_V(c, N, N + MORE, true, 4) - masked) / (of_a_key * MORE);
     check_at_most(c, CAUSE_too_much_read, "times that keys are read that all queries see", seen,
@@ -437,19 +465,23 @@ static void cheap(struct check* c) {
     bytes_of_K_and_V(c, 32, 1024, false, 32);
     // One tile of queries. A pool's last tile of keys is no whole one: what is behind it belongs to
     // the next pool.
-    read = bytes_of_K_and_V(c, SMALLEST_TILE, FEW, false, 100);
+    const double read = bytes_of_K_and_V(c, SMALLEST_TILE, FEW, false, 100);
     check_at_most(c, CAUSE_too_much_read,
                   "times that K and V are read, both counted, of pools of 100",
                   read / (of_a_key * FEW), 3.1);
+    nothing_unseen_elsewhere(c);
 }
 
 // Whole tiles, and tiles that are not full with the other head dimension. A product of the second
-// pass shows in R: it has to follow from what mma.sync makes.
+// pass shows in R: it has to follow from what mma.sync makes. For few queries, a mask and large
+// pools a launcher may have other kernels.
 static void on_tensor_cores(struct check* c) {
     struct pooling pooling = {.pool = 16}, uneven = {.pool = check_pick(c, 5, 11)};
     forward_by_mma(sizes(c, 64, 128, false, &pooling));
     int64_t N = 64 + check_pick(c, 1, 15);
     forward_by_mma(with_d(sizes(c, N, N + 3, false, &uneven), 128));
+    struct pooling large = {.pool = check_pick(c, 65, 79)};
+    forward_by_mma(sizes(c, check_pick(c, 2, 7), check_pick(c, 20, 60), true, &large));
 }
 
 static const struct item items[] = {
