@@ -64,13 +64,17 @@ static const char* with_masks_of_heads(struct problem* p) {
 }
 
 // Starts a case of either pass that is named after its mask, and fills it.
-static void begin(struct problem* p, const char* mask) {
+static void begin_in(struct problem* p, enum layout layout, const char* mask) {
     char name[MASK_TEXT + 16];
     snprintf(name, sizeof name, ", mask %s", mask);
-    problem_begin(p, PACKED, name);
+    problem_begin(p, layout, name);
     if (!p->contract->backward) forward_fill(p);
     mask_set(p, mask);
     if (p->contract->backward) backward_fill(p);
+}
+
+static void begin(struct problem* p, const char* mask) {
+    begin_in(p, PACKED, mask);
 }
 
 // `what` is for a forward pass; of a backward pass all gradients are compared.
@@ -161,6 +165,14 @@ static void judge_beside(struct check* c, const struct contract* of) {
     double beside = read_for(sizes(c, of, 1, BLOCK + 16, 2 * BLOCK), "00/01");
     check_at_most(c, CAUSE_inactive_read, "bytes read for a block beside others, of those alone",
                   beside / alone, 1.5);
+}
+
+// The bytes that a case reads, with gaps between rows.
+static double read_with_gaps(struct problem p, const char* mask) {
+    begin_in(&p, GAPS, mask);
+    problem_skips_unseen(&p);  // nobody has to read gaps
+    run(&p, JUDGE_O);
+    return (double)problem_traffic(&p)->global_load_bytes;
 }
 
 // ---- forward -------------------------------------------------------------------------------
@@ -400,13 +412,15 @@ static void safe(struct check* c) {
     judge(on_card(p, "h100"), "0", JUDGE_O);
 }
 
-// Whole tiles, tiles that are not full, and the other head dimension.
+// Whole tiles; few queries, for which a launcher may have a kernel of its own, and tiles that are
+// not full; and the other head dimension.
 static void on_tensor_cores(struct check* c) {
     forward_by_mma(sizes(c, &of_forward, 1, 64, BLOCK));
-    forward_by_mma(sizes(c, &of_forward, 1, 64, 64 + check_pick(c, 1, 31)));
+    const int64_t few = check_pick(c, 2, 7);
+    forward_by_mma(sizes(c, &of_forward, 1, few, 64 + check_pick(c, 1, 31)));
     forward_by_mma(with_d(sizes(c, &of_forward, 1, 64, 64), 128));
     const struct problem cases[] = {sizes(c, &of_backward, 1, 64, 64),
-                                    sizes(c, &of_backward, 1, 32, 32 + check_pick(c, 1, 31)),
+                                    sizes(c, &of_backward, 1, few, 32 + check_pick(c, 1, 31)),
                                     with_d(sizes(c, &of_backward, 1, 64, 64), 128)};
     for (int n = 0; n < 3; n++) {
         backward_by_mma(cases[n]);
@@ -454,6 +468,32 @@ static void forward_cheap(struct check* c) {
     check_loaded_once_of(c, "Q", 0);
 }
 
+// What a launcher may have other kernels for: d = 128, several heads, rows with gaps, a last block
+// that is short. One tile has all queries: it reads K and V of the active blocks once.
+static void forward_cheap_elsewhere(struct check* c) {
+    enum { N_Q = 8, HEADS = 2 };
+    const struct problem p = with_d(sizes(c, &of_forward, HEADS, N_Q, 3 * BLOCK - 16), 128);
+    const double row = 2 * (double)p.d * HEADS;
+    check_at_most(c, CAUSE_inactive_read, "times that K and V of the active blocks are read",
+                  (read_with_gaps(p, "010 100") - row * N_Q) / (2 * row * BLOCK), 1.5);
+}
+
+// The same of the gradients. With both blocks and with one of them all rows are read once, for
+// delta and by the blocks that own them. That may be half as much again.
+static void cheap_elsewhere(struct check* c) {
+    enum { N = 8, LONG = 2 * BLOCK - 16 };
+    static const char* const one[] = {"10", "1/0"};
+    for (int column = 0; column < 2; column++) {
+        const int64_t N_q = column ? LONG : N, N_k = column ? N : LONG;
+        const struct problem p = with_d(sizes(c, &of_backward, 1, N_q, N_k), 128);
+        const double once = 4.0 * (double)(p.d * (2 * N_q + N_k));
+        const double both = read_with_gaps(p, "1") - once;
+        check_at_most(c, CAUSE_inactive_read,
+                      "bytes read again for one block of two, of those for both",
+                      (read_with_gaps(p, one[column]) - once) / both, 0.75);
+    }
+}
+
 // Backward with an empty mask: Q, O, dO twice, K and V are read once, for delta and by the blocks
 // that own their rows, and nothing goes with the product of both lengths.
 static void judge_empty_backward(struct check* c) {
@@ -491,6 +531,8 @@ static void cheap(struct check* c) {
     }
     judge_beside(c, &of_backward);
     judge_empty_backward(c);
+    forward_cheap_elsewhere(c);
+    cheap_elsewhere(c);
     for (int many_keys = 0; many_keys <= 1; many_keys++) {
         struct problem p = sizes(c, &of_backward, 1, many_keys ? 17 : 577, many_keys ? 577 : 17);
         backward_case(p);
