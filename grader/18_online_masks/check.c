@@ -454,10 +454,12 @@ static void forward_cheap(struct check* c) {
     judge_visits(c, &of_forward);
     struct cost kept;  // what a query keeps of many keys would show, though it sees few of them
     count_cost(&kept, sizes(c, &of_forward, 16, 4096, MASK(.causal = true, .window = 100)), NULL);
+    judge_visits_elsewhere(c, &of_forward);
 }
 
 static void cheap(struct check* c) {
     judge_visits(c, &of_backward);
+    judge_visits_elsewhere(c, &of_backward);
 }
 
 static const struct item items[] = {

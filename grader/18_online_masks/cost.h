@@ -40,12 +40,15 @@ static double read_by_all_lanes(const struct arena_traffic* t, double rows) {
 }
 
 // Runs a case, and counts. Every kernel reads once: Q forward; backward Q, O, dO twice, K, V; and
-// LSE and delta in each of the four lanes that share a row, or in all.
-static void count_cost(struct cost* at, struct problem p, const int64_t* documents) {
+// LSE and delta in each of the four lanes that share a row, or in all. Atomics put sums of dQ in
+// the order of chance.
+static void count_cost_in(struct cost* at, struct problem p, enum layout layout,
+                          const int64_t* documents) {
     const bool backward = p.contract->backward;
-    const double d = (double)p.d, N_q = (double)p.N_q, N_k = (double)p.N_k;
+    const double d = (double)p.d, heads = (double)(p.B * p.H);
+    const double N_q = heads * (double)p.N_q, N_k = heads * (double)p.N_k;
     check_watch(p.check, WATCH_PROFILE);
-    problem_begin(&p, PACKED, "");
+    problem_begin(&p, layout, "");
     if (p.index.documents) index_set_documents(&p, 0, documents);
     problem_skips_unseen(&p);
     if (backward) {
@@ -56,6 +59,9 @@ static void count_cost(struct cost* at, struct problem p, const int64_t* documen
         forward_run(&p, JUDGE_O);
     }
     const struct arena_traffic* t = problem_traffic(&p);
+    if (backward)
+        check_at_most(p.check, CAUSE_not_repeatable, "atomic operations for each element of dQ",
+                      (double)(t->atomics - t->shared_atomics) / (N_q * d), 0.1);
     const double once = backward ? 4 * d * (N_k + 2 * N_q) + 32 * N_q : 2 * d * N_q;
     at->bytes = (double)t->global_load_bytes - once;
     // With documents there is room for lookups, which are read at one place, too.
@@ -64,6 +70,10 @@ static void count_cost(struct cost* at, struct problem p, const int64_t* documen
     at->lookups = p.index.documents ? 4.0 * 64 * (N_q + (backward ? N_k : 0)) : 0;
     at->scores = (double)t->mma * 2048 / d;
     index_visit(&p, &at->visits);
+}
+
+static void count_cost(struct cost* at, struct problem p, const int64_t* documents) {
+    count_cost_in(at, p, PACKED, documents);
 }
 
 // What a case costs with these tiles, bytes and products; backward of the kernel for dQ, [q][k],
@@ -140,6 +150,27 @@ static void judge_visits(struct check* c, const struct contract* of) {
         check_at_most(c, CAUSE_masked_read,
                       "bytes or products, of those that tiles of the best size would take",
                       least_share(cases, n + 1, of), 1);
+    }
+}
+
+// What a launcher may have other kernels for: d = 128, several heads, rows with gaps, a softcap, few
+// queries, and many that see nothing. Tiles that are visited have at most 128 rows, and blocks at
+// least 32. Eight queries see 39 keys: they read two tiles of these, and three blocks of keys read
+// the queries. The last 32 queries see 32 keys: they read one tile, or two blocks of them half of
+// one; and one block of keys reads a tile of them. Who visits all tiles reads more.
+static void judge_visits_elsewhere(struct check* c, const struct contract* of) {
+    enum { FEW = 8, LONG = 384, MANY = 1024, SEEN = 32, TILE = 128, CASES = 2 };
+    struct problem p[CASES] = {with_heads(with_d(problem_of(c, of, FEW, LONG, false), 128), 1, 2),
+                               with_d(problem_of(c, of, MANY, SEEN, false), 128)};
+    p[0].index = (struct index_mask){.used = true, .causal = true, .window = 32, .softcap = 20};
+    p[1].index = (struct index_mask){.used = true, .causal = true};
+    const double of_queries[CASES] = {2 * TILE, TILE}, of_keys[CASES] = {3 * FEW, TILE};
+    for (int n = 0; n < CASES; n++) {
+        const double rows = of_queries[n] + (of->backward ? of_keys[n] : 0);
+        struct cost at;
+        count_cost_in(&at, p[n], n == 0 ? GAPS : PACKED, NULL);
+        check_at_most(c, CAUSE_masked_read, "rows read for tiles, of those that somebody sees",
+                      at.bytes / (4 * (double)(p[n].d * p[n].B * p[n].H)) / rows, 1.1);
     }
 }
 
