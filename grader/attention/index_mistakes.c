@@ -384,6 +384,46 @@ static bool is_LSE_near(const struct tensor* t) {
     return true;
 }
 
+// Has the row at a position where an empty document begins nothing of what it should have, and the
+// next row has? Then the empty one was taken for its document.
+static bool is_empty_document_taken(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *t = s->tensor, *cu_seqlens = p->index.cu_seqlens;
+    const int64_t documents = p->index.documents;
+    enum which a = ARRAY_Q;
+    while (p->array[a].tensor != t) a++;
+    for (int64_t n = 0; a != ARRAY_LSE && cu_seqlens && n < p->B * documents; n++) {
+        const int64_t b = n / documents;
+        const double* begin = cu_seqlens->value + b * (documents + 1) + n % documents;
+        const int64_t row = (int64_t)begin[0] - (is_of_keys(a) ? 0 : p->N_k - p->N_q);
+        if (begin[0] != begin[1] || row < 0 || row + 1 >= rows_of(p, a)) continue;
+        const double* got = t->got + place_in(p, a, b, 0, row);
+        const double* next = t->got + place_in(p, a, b, 0, row + 1);
+        bool lost = is_row_of_head_wrong(s, a, b, 0, row), has_next = false;
+        for (int64_t x = 0; x < p->d; x++) {
+            lost &= got[x] == 0;
+            has_next |= next[x] != 0;
+        }
+        if (lost && has_next) return true;
+    }
+    return false;
+}
+
+// Is no score of the first head above -10000? Who begins with a maximum of that sees nothing.
+static bool are_scores_far_below_0(const struct problem* p) {
+    double most = -INFINITY;
+    for (int64_t i = 0; i < p->N_q; i++)
+        for (int64_t j = 0; j < p->N_k; j++) most = fmax(most, score(p, 0, 0, i, j));
+    return most < -10000;
+}
+
+// Is each number near what is wanted? Another document's numbers are not.
+static bool is_near(const struct tensor* t) {
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e] && !(fabs(t->got[e] - t->want[e]) < 0x1p-4)) return false;
+    return true;
+}
+
 enum cause index_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct problem* p = problem_of_case(c);
     bool backward = p->contract->backward;
@@ -397,12 +437,16 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
                                                                          : CAUSE_wrapped_index;
     // with 1 in its place it was right just before
     if (m->causal && m->window > 0 && p->flag != 1) return CAUSE_causal_ignored;
+    if (!backward && saw_nothing(p) && are_scores_far_below_0(p)) return CAUSE_max_init;
     if (backward ? backward_is_zero(t) : saw_nothing(p))
         return p->index.used && explain_pairs(&s, true) ? CAUSE_mask_corner : CAUSE_seen_hidden;
     if (backward && budget.max == 0 && backward_count_nonfinite(t) == 0)
         return CAUSE_not_repeatable;  // equal inputs, and outputs that are compared with each other
-    // with fewer documents it was right: this case comes last
-    if (p->index.documents > 1 << 16) return CAUSE_document;
+    // With fewer documents it was right: this case comes last. Of single keys dS is 0, so that an
+    // inexact delta shows.
+    if (p->index.documents > 1 << 16)
+        return backward && t != p->array[ARRAY_dV].tensor && is_near(t) ? CAUSE_low_precision
+                                                                        : CAUSE_document;
     if (!finite && is_mask_of_one(p, t) && has_empty_rows(p)) return CAUSE_hidden_in_one;
     enum cause cause = finite && p->index.used ? explain_pairs(&s, false) : CAUSE_NONE;
     s.slack.of_few = true;
@@ -411,6 +455,7 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     s.slack.of_few = false;
     if (is_of_later_batches(&s)) return CAUSE_batch_ignored;
     if (is_of_later_heads(&s) || is_of_any_batch(&s)) return CAUSE_document_of_head;
+    if (is_empty_document_taken(&s)) return CAUSE_document;
     // with ordinary numbers it was right: these cases come last
     if (p->index.softcap > 0 && p->scale == 0) return CAUSE_softcap;
     if (p->index.softcap > 100) return CAUSE_low_precision;
