@@ -6,137 +6,9 @@
 // than keys in "rows that see no key", and so on. Scores are ordinary except in "hard scores" and
 // "scores that outgrow the shift". LSE is compared in "LSE" and the costs, and where no key is seen
 // at all; the tickets in "called again" alone.
-#include <stdio.h>
-
+#include "25_hopper_flash/costs.h"
 #include "25_hopper_flash/mistakes.h"
-#include "attention/forward.h"
 #include "attention/reach.h"
-#include "hopper_flash.h"
-#include "wall/arena.h"
-
-// ---- the launcher's own arguments
-
-// The problem with documents, of each batch one number more than there are; or with lists, of which
-// the text is the mask: see mask_set(). Both are p->own, and live as long as the case.
-static struct problem with_documents(struct problem p, int64_t documents,
-                                     const int64_t* cu_seqlens) {
-    p.index.used = true, p.index.causal = p.causal, p.index.documents = documents;
-    p.own = (void*)cu_seqlens;
-    return p;
-}
-static struct problem with_lists(struct problem p, const char* mask) {
-    p.own = (void*)mask;
-    return p;
-}
-static bool has_lists(const struct problem* p) {
-    return p->own && !p->index.documents;
-}
-
-// The mask of the selected call, as it is computed with, and as the kernel gets it. Behind a list
-// stands what names no block.
-static void set_lists(struct problem* p, const char* mask) {
-    struct tensor* lists = check_tensor(p->check, "lists");
-    mask_set(p, mask);
-    const int64_t T_k = CEIL_DIV(p->N_k, LIST_BLOCK), length = 1 + T_k;
-    for (int64_t n = 0; n < lists->count / length; n++) {
-        double* list = lists->value + n * length;
-        int64_t blocks = 0;
-        for (int64_t j = 0; j < T_k; j++)
-            if (p->mask->value[n * T_k + j] != 0) list[++blocks] = (double)j;
-        list[0] = (double)blocks;
-        for (int64_t j = blocks + 1; j < length; j++) list[j] = 1 << 20;
-    }
-}
-
-static void needless(struct tensor* t) {
-    for (int64_t e = 0; t && e < t->count; e++) t->untouched[e] = true;
-}
-
-static void declare_masks(struct problem* p) {
-    struct check* c = p->check;
-    struct tensor* cu_seqlens = NULL;
-    check_int(c, "window", p->index.window);
-    check_int(c, "documents", p->index.documents);
-    if (p->index.documents) {
-        cu_seqlens = check_input(c, "cu_seqlens", I32, SHAPE(p->B, p->index.documents + 1));
-        if (cu_seqlens) check_begin_later(cu_seqlens, p->later >> ARRAYS & 1);
-        for (int64_t e = 0; cu_seqlens && e < cu_seqlens->count; e++)
-            cu_seqlens->value[e] = (double)((const int64_t*)p->own)[e];
-    } else {
-        check_null(c, "cu_seqlens");
-    }
-    p->index.cu_seqlens = cu_seqlens;
-    if (has_lists(p)) {
-        const int64_t T_q = CEIL_DIV(p->N_q, LIST_BLOCK), T_k = CEIL_DIV(p->N_k, LIST_BLOCK);
-        mask_declare(p);
-        struct tensor* lists = check_input(c, "lists", I32, SHAPE(p->B, p->H, T_q, 1 + T_k));
-        if (lists) check_begin_later(lists, p->later >> ARRAYS & 1);
-        needless(lists);
-        needless(p->mask);
-        if (p->mask) set_lists(p, p->own);
-    } else {
-        check_null(c, "lists");
-    }
-    for (enum which a = ARRAY_Q; a <= ARRAY_V && p->own; a++) needless(p->array[a].tensor);
-}
-
-// The tickets are 0 before the call.
-static void declare_more(struct problem* p) {
-    declare_masks(p);
-    struct tensor* tickets = check_in_place(p->check, "tickets", I32, SHAPE(TICKETS));
-    for (int64_t e = 0; e < tickets->count; e++) tickets->untouched[e] = true;
-}
-
-// So many tickets as if all later tiles were taken: who draws one is done with its first tile.
-static void take_tickets(const struct problem* p, int64_t queries) {
-    (void)queries;
-    check_tensor(p->check, "tickets")->value[0] = 1 << 30;
-}
-
-// A block's last thread may set them back.
-static int64_t bytes_of_tickets(const struct problem* p) {
-    (void)p;
-    return TICKETS * (int64_t)sizeof(int);
-}
-
-// Gaps are multiples of 8 elements, 16 bytes: the contract promises that rows begin there.
-static const struct contract contract = {
-    .dtype = BF16,
-    .rounded_weights = true,
-    .any_heads = true,
-    .by_wgmma = true,
-    .d = 64,
-    .gap = {[ARRAY_O] = 8, [ARRAY_Q] = 16, [ARRAY_K] = 24, [ARRAY_V] = 40},
-    .row_gaps = 2,
-    .declare_more = declare_more,
-    .show_more = take_tickets,
-    .more_bytes = bytes_of_tickets,
-};
-
-static struct problem all_keys(struct check* c, int64_t N_q, int64_t N_k) {
-    return problem_of(c, &contract, N_q, N_k, false);
-}
-
-static struct problem causal(struct check* c, int64_t N_q, int64_t N_k) {
-    return problem_of(c, &contract, N_q, N_k, true);
-}
-
-static struct problem windowed(struct check* c, int64_t N_q, int64_t N_k, int64_t window) {
-    struct problem p = causal(c, N_q, N_k);
-    p.index = (struct index_mask){.used = true, .causal = true, .window = window};
-    return p;
-}
-
-// H heads, of which `group` share a head of keys.
-static struct problem grouped(struct problem p, int64_t H, int64_t group) {
-    p.H = H;
-    p.group = group;
-    return p;
-}
-
-static void judge_O(struct problem p) {
-    forward_case(p, PACKED, "", JUDGE_O);
-}
 
 // ---- items ---------------------------------------------------------------------------------
 
@@ -160,12 +32,6 @@ static void heads(struct check* c) {
     p = with_heads(all_keys(c, 16, 128), 1, check_pick(c, 49, 54));
     p.card = "h100-1g";
     forward_case(p, PACKED, ", on a card of 16 multiprocessors", JUDGE_O);
-}
-
-static void judge_lists(struct problem p, const char* mask) {
-    char name[MASK_TEXT + 16];
-    snprintf(name, sizeof name, ", blocks %s", mask);
-    forward_case(with_lists(p, mask), PACKED, name, JUDGE_O);
 }
 
 static void groups(struct check* c) {
@@ -451,80 +317,6 @@ static void safe(struct check* c) {
     p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
     judge_O(p);
     judge_O(with_d(all_keys(c, 65, 2048), 128));
-}
-
-// ---- costs, each of kernels that multiply by wgmma
-
-// Whole tiles, tiles that are not full, and the other head dimension.
-static void by_wgmma(struct check* c) {
-    forward_by_mma(all_keys(c, 128, 256));
-    forward_by_mma(all_keys(c, 64 + check_pick(c, 1, 31), 128 + check_pick(c, 1, 31)));
-    forward_by_mma(with_d(all_keys(c, 64, 256), 128));
-    // Kernels for masks, none of which hides anything.
-    static const int64_t one_document[] = {0, 128};
-    forward_by_mma(windowed(c, 16, 16, 100));
-    forward_by_mma(with_documents(all_keys(c, 16, 128), 1, one_document));
-    forward_by_mma(with_d(with_documents(all_keys(c, 16, 128), 1, one_document), 128));
-    forward_by_mma(with_lists(all_keys(c, 16, 128), "1"));
-    forward_by_mma(with_d(with_lists(all_keys(c, 16, 128), "1"), 128));
-}
-
-// All of Q, K, V and O moves by TMA: but for what a launcher may load besides.
-static void moved_by_tma(struct check* c) {
-    const struct arena_traffic* t = forward_by_mma(all_keys(c, 128, 256));
-    check_at_most(c, CAUSE_narrow_access, "part of the loads from global memory not made by TMA",
-                  1 - (double)t->tma_load_bytes / (double)t->global_load_bytes, 0.01);
-    // LSE and the tickets, 4 bytes for each query.
-    const double outputs = 2.0 * 128 * 64;
-    check_at_most(c, CAUSE_narrow_access, "part of O not stored by TMA",
-                  1 - (double)t->tma_store_bytes / outputs, 0);
-}
-
-// A document of half the keys, which ends where tiles of 64, 128 and 192 rows do: half of the tiles
-// read half of the keys, and the rows behind the document none. Without it they read four times
-// what half as many rows and keys cost. Not counted are 32 numbers of cu_seqlens for each row: a
-// few bounds, in several lanes.
-static void read_of_documents(struct check* c) {
-    enum { HALF = 384, N = 2 * HALF };
-    static const int64_t half[] = {0, HALF};
-    const double all = 4 * forward_loads(all_keys(c, HALF, HALF)), bounds = 32.0 * sizeof(int) * N;
-    check_at_most(c, CAUSE_masked_read, "bytes read with half the rows in no document",
-                  (forward_loads(with_documents(all_keys(c, N, N), 1, half)) - bounds) / all, 0.25);
-}
-
-// One block of four, wherever it is, costs a quarter of all four, and none nothing; but for the
-// numbers of the lists, which each thread may read.
-static void read_of_lists(struct check* c) {
-    enum { N_q = 128, N_k = 4 * LIST_BLOCK };
-    static const char* const one[] = {"1000", "0100", "0010", "0001"};
-    const struct problem p = all_keys(c, N_q, N_k);
-    const double all = forward_loads(with_lists(p, "1"));
-    check_at_most(c, CAUSE_inactive_read, "bytes read for one block of four, of those for all four",
-                  forward_loads(with_lists(p, one[check_pick(c, 0, 3)])) / all, 0.3);
-    check_at_most(c, CAUSE_inactive_read, "bytes read without a block, of those for all four",
-                  forward_loads(with_lists(p, "0")) / all, 0.05);
-}
-
-// Every tile of queries reads all keys and values that it sees: in tiles of 128 keys 0.75 of what
-// it would read without a mask; 1 if none is left out. Tiles have 64 queries or more.
-static void read_once_per_tile(struct check* c) {
-    enum { N = 256, TILE = 64 };
-    const double of_a_key = 4.0 * (double)contract.d, of_Q = 2.0 * N * (double)contract.d;
-    double read = (double)forward_by_mma(all_keys(c, N, N))->global_load_bytes - of_Q;
-    check_at_most(c, CAUSE_too_much_read, "times that K and V are read", read / (of_a_key * N),
-                  (double)N / TILE);
-    double masked = (double)forward_by_mma(causal(c, N, N))->global_load_bytes - of_Q;
-    double more = forward_loads(causal(c, N, N + MORE_KEYS));
-    judge_masked_reads(c, N, masked, more, 0.765);
-    // With a window of 100 of 512 keys 0.7 of what a causal mask alone reads: in tiles of 128 x 128
-    // 7 of 10, of 64 x 128 14 of 20, of 192 x 128 7 of 9; and all where none is left out.
-    double in_window = forward_loads(windowed(c, 2 * N, 2 * N, 100));
-    double all = forward_loads(causal(c, 2 * N, 2 * N));
-    check_at_most(c, CAUSE_masked_read, "bytes read with a window, of those read without",
-                  in_window / all, 0.8);
-    read_of_documents(c);
-    read_of_lists(c);
-    forward_kept(all_keys(c, 16, 16));
 }
 
 static const struct item items[] = {

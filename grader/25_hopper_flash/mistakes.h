@@ -305,10 +305,25 @@ static bool is_NaN_of_late_rows(const struct suspect* s, int64_t tile) {
     return any;
 }
 
+// Without a key all of O is zeros. Some stand between the rows, and some rows have none: as if they
+// were packed.
+static bool are_zeros_packed(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor* t = s->tensor;
+    bool between = false, missing = false;
+    for (int64_t e = 0; e < t->count; e++)
+        if (t->untouched[e])
+            between |= check_was_written(t, e);
+        else
+            missing |= !check_was_written(t, e);
+    return is_O(s) && p->N_k == 0 && between && missing;
+}
+
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     if (t == check_tensor(c, "tickets")) return CAUSE_ticket_kept;
     const struct suspect s = forward_suspect(c, t, budget);
     const struct problem* p = s.problem;
+    if (are_zeros_packed(&s)) return CAUSE_stride_ignored;
     if (is_outgrown(&s)) return CAUSE_overflow;
     if (are_first_rows(&s)) return CAUSE_sums_moved;
     enum cause cause = CAUSE_NONE;

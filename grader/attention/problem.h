@@ -279,7 +279,7 @@ void judge_masked_reads(struct check* c, int64_t N, double masked, double more, 
 void judge_unseen_reads(struct check* c, double few, double many);
 
 // Fails if mma.sync, or wgmma, has made fewer multiplications than the products of a case need, two
-// of a forward pass or five of a backward pass, without those that the causal mask hides.
+// of a forward pass or five of a backward pass, without those that a mask hides.
 void judge_mma_count(const struct problem* p, const struct arena_traffic* t);
 
 // The problem of the running case.

@@ -8,11 +8,22 @@
 #include "attention/forward.h"
 #include "wall/arena.h"
 
+// How many pairs of a query and a key that it sees there are.
+static double pairs_seen(const struct problem* p) {
+    const struct block_mask blocks = blocks_of(p);
+    double seen = 0;
+    if (!p->index.used && !p->mask) {
+        for (int64_t i = 0; i < p->N_q; i++) seen += (double)keys_seen(p, i);
+        return seen * (double)(p->B * p->H);
+    }
+    FOR_EACH_QUERY(p, b, h, i)
+    for (int64_t j = 0; j < p->N_k; j++) seen += pair_times(p, blocks, b, h, i, j) > 0;
+    return seen;
+}
+
 void judge_mma_count(const struct problem* p, const struct arena_traffic* t) {
     const double products = p->contract->backward ? 5 : 2, of_an_mma = 16 * 8 * 16;
-    double seen = 0;
-    for (int64_t i = 0; i < p->N_q; i++) seen += (double)keys_seen(p, i);
-    seen *= (double)(p->B * p->H);
+    const double seen = pairs_seen(p);
     const bool wgmma = p->contract->by_wgmma;
     double made = wgmma ? (double)t->wgmma_multiplications : (double)t->mma * of_an_mma;
     check_at_most(p->check, CAUSE_no_tensor_cores,
