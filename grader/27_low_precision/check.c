@@ -10,7 +10,7 @@
 // made.
 #include <math.h>
 
-#include "27_low_precision/by_wgmma.h"
+#include "27_low_precision/costs.h"
 #include "27_low_precision/levels.h"
 #include "27_low_precision/mistakes.h"
 #include "27_low_precision/step_cases.h"
@@ -478,72 +478,6 @@ static void safe(struct check* c) {
     low_case(of_blocks(all_keys(c, check_pick(c, 1, 128), 2048), 0), "", JUDGE_O);
     step_of_normal(c, rotated(rows_of_X(1, 128 + check_pick(c, 1, 99), 2, 64)), "");
     step_of_normal(c, transposed(rows_of_X(1, 128 + check_pick(c, 1, 99), 1, 64)), "");
-}
-
-// ---- costs -------------------------------------------------------------------------------------
-
-static void by_wgmma(struct check* c) {
-    low_by_wgmma(all_keys(c, 128, 256));
-    low_by_wgmma(all_keys(c, 64 + check_pick(c, 1, 31), 128 + check_pick(c, 1, 31)));
-    low_by_wgmma(of_d(all_keys(c, 64, 256), 128));
-    low_by_wgmma(of_blocks(causal(c, 96, 128), 0));
-}
-
-// Bytes that are loaded. A scale that all lanes of a warp load is one sector.
-static double bytes_loaded(const struct arena_traffic* t) {
-    return fmin((double)t->global_load_bytes, 32.0 * (double)t->global_load_sectors);
-}
-
-// All of Q, K, V and O moves by TMA: but for scales, and what a launcher may load besides.
-static void moved_by_tma(struct check* c) {
-    const struct arena_traffic* t = low_by_wgmma(all_keys(c, 128, 256));
-    check_at_most(c, CAUSE_narrow_access, "part of the loads from global memory not made by TMA",
-                  1 - (double)t->tma_load_bytes / bytes_loaded(t), 0.06);
-    const double outputs = 2.0 * 128 * 64;
-    check_at_most(c, CAUSE_narrow_access, "part of O not stored by TMA",
-                  1 - (double)t->tma_store_bytes / outputs, 0);
-}
-
-// The bytes of K and V that a case loads.
-static double low_loads(struct low l) {
-    check_watch(l.p.check, WATCH_PROFILE);
-    low_case(l, "", JUDGE_O | JUDGE_LSE);
-    return bytes_loaded(problem_traffic(&l.p)) - (double)(l.p.N_q * l.p.d);
-}
-
-// X is read once for scales of blocks, and once more for one scale; what comes out is stored once.
-static void judge_step_traffic(struct check* c, struct step s) {
-    check_watch(c, WATCH_PROFILE);
-    struct step_case q = begin_step(c, s, "");
-    q.is_counted = true;
-    declare_step(c, &q);
-    fill_step(&q);
-    judge_step(&q);
-    const struct arena_traffic* t = check_traffic(c);
-    check_at_most(c, CAUSE_too_much_read, "times that X is read",
-                  (double)t->global_load_bytes / (2.0 * (double)q.X->count), s.per_block ? 1 : 2.1);
-    check_at_most(c, CAUSE_too_much_written, "times that the bytes are stored",
-                  (double)(t->global_store_bytes + t->filled_bytes) /
-                      (double)(q.to->count + 4 * q.scales->count),
-                  1.05);
-}
-
-// Every tile of queries reads all keys and values that it sees, a byte each: in tiles of 192
-// queries and 128 keys 0.75 of what it would read without a mask; 1 if none is left out. Tiles have
-// 64 queries or more.
-static void read_once_per_tile(struct check* c) {
-    enum { N = 256, TILE = 64 };
-    const double of_a_key = 2.0 * (double)low_contract.d, of_Q = N * (double)low_contract.d;
-    const double read = bytes_loaded(low_by_wgmma(all_keys(c, N, N))) - of_Q;
-    const double scales = 1.05;  // each warp of a tile may load those of each block of keys
-    check_at_most(c, CAUSE_too_much_read, "times that K and V are read", read / (of_a_key * N),
-                  scales * N / TILE);
-    double hidden = low_loads(of_blocks(causal(c, 2 * N, 2 * N), 0));
-    double more = low_loads(of_blocks(causal(c, 2 * N, 2 * N + MORE_KEYS), 0));
-    judge_masked_reads(c, 2 * N, hidden, more, 0.8);  // scales are read, too
-    low_loads(all_keys(c, 16, 4096));                 // and no scores are kept
-    judge_step_traffic(c, rows_of_X(1, 256, 2, 64));
-    judge_step_traffic(c, of_all(transposed(rows_of_X(1, 256, 2, 64))));
 }
 
 static const struct item items[] = {
