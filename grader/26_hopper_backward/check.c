@@ -234,7 +234,7 @@ static void gradients_of_any_size(struct check* c) {
 // Each query sees the keys of several blocks, whose terms cancel: the order of the sum shows. dK
 // and dV have one order whatever `deterministic` is.
 static void repeatable(struct check* c) {
-    backward_case_repeatable(same_bits(grouped(all_keys(c, 64, 768), 6, 1)));
+    backward_case_repeatable(same_bits(grouped(all_keys(c, 64, 512), 6, 1)));
     backward_case(same_bits(with_d(causal(c, 128, 256), 128)));
     backward_case(same_bits(causal(c, 128, 256)));
     // Not all blocks before one add to its tiles; and behind a head's tiles come those of the next.
@@ -336,13 +336,10 @@ static void safe(struct check* c) {
 static void by_wgmma(struct check* c) {
     const int64_t N = 64 + pick_ragged(c, 2, 29);
     // Two are of kernels for masks, which hide nothing, and one of those for the same bits.
-    const struct problem cases[] = {all_keys(c, N, N + 2),
-                                    causal(c, 128, 128),
-                                    with_d(all_keys(c, 64, 128), 128),
-                                    windowed(c, 16, 16, 100),
-                                    with_d(windowed(c, 16, 16, 100), 128),
+    const struct problem cases[] = {all_keys(c, N, N - 30), with_d(causal(c, 48, 80), 128),
+                                    windowed(c, 16, 16, 100), with_d(windowed(c, 16, 16, 100), 128),
                                     same_bits(all_keys(c, 16, 16))};
-    for (int n = 0; n < 6; n++) {
+    for (int n = 0; n < 5; n++) {
         backward_by_mma(cases[n]);
         backward_by_mma_of_dO(cases[n]);
     }
@@ -389,7 +386,7 @@ static double read_again(struct problem p) {
     backward_fill(&p);
     backward_run(&p);
     const struct arena_traffic* t = problem_traffic(&p);
-    if (!p.index.used) judge_mma_count(&p, t);  // it knows no pairs that a window hides
+    judge_mma_count(&p, t);
     const double once = 4.0 * (double)p.d * (double)(p.N_k + 2 * p.N_q);
     return (double)t->global_load_bytes - once;
 }
@@ -409,21 +406,24 @@ static void nothing_unseen_elsewhere(struct check* c) {
 // part of (N + n) / 2N of the rows is seen: 0.75 for n = 128, 0.87 if one of two kernels leaves
 // nothing out. What is kept for each pair of a query and a key shows, too.
 static void nothing_unseen(struct check* c) {
-    enum { N = 256, SMALLEST = 64 };
+    enum { N = 256, FEW = 128, SMALLEST = 64 };
     const double of_row = 4.0 * (double)contract.d;  // of K and V, or of Q and dO
+    const double all = read_again(all_keys(c, N, N));
     check_at_most(c, CAUSE_too_much_read, "times that Q, K, V and dO are read again",
-                  read_again(all_keys(c, N, N)) / (2 * of_row * N), 1.05 * N / SMALLEST);
+                  all / (2 * of_row * N), 1.05 * N / SMALLEST);
     const double masked = read_again(causal(c, N, N));
     judge_masked_reads(c, N, masked, read_again(causal(c, N, N + MORE_KEYS)), 0.81);
-    // With a window of 100 of 512 keys 0.7 of what a causal mask alone reads, in tiles of 128: 7 of
-    // 10. With a document of half of the keys, and behind it none, a quarter: a third, if blocks
-    // read their own rows nevertheless, and a half, if one side is not looked at.
-    const double in_window = read_again(windowed(c, 2 * N, 2 * N, 100));
+    // The last 128 queries, and a window of 100: of 512 keys they see half, so half of the blocks
+    // read them that do without a window, and half of K and V is not read.
+    const double in_window = read_again(windowed(c, FEW, 2 * N, 100));
     check_at_most(c, CAUSE_masked_read, "bytes read with a window, of those read without",
-                  in_window / read_again(causal(c, 2 * N, 2 * N)), 0.8);
+                  in_window / read_again(causal(c, FEW, 2 * N)), 0.6);
+    // With a document of half of the keys, and behind it none, a quarter: a third, if blocks read
+    // their own rows nevertheless, and a half, if one side is not looked at. Without it twice as
+    // many rows and keys cost four times as much.
     const double half = read_again(with_documents(all_keys(c, 2 * N, 2 * N), 1, DOCUMENTS(0, N)));
     check_at_most(c, CAUSE_masked_read, "bytes read with half the rows in no document",
-                  half / read_again(all_keys(c, 2 * N, 2 * N)), 0.4);
+                  half / (4 * all), 0.4);
     nothing_unseen_elsewhere(c);
 }
 
