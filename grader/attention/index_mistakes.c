@@ -384,15 +384,29 @@ static bool is_LSE_near(const struct tensor* t) {
     return true;
 }
 
+// Does an empty document begin at this row?
+static bool is_at_empty_document(const struct problem* p, enum which a, int64_t b, int64_t row) {
+    const int64_t documents = p->index.documents, at = row + (is_of_keys(a) ? 0 : p->N_k - p->N_q);
+    const double* begin = p->index.cu_seqlens->value + b * (documents + 1);
+    for (int64_t n = 0; n < documents; n++)
+        if (begin[n] == begin[n + 1] && (int64_t)begin[n] == at) return true;
+    return false;
+}
+
 // Has the row at a position where an empty document begins nothing of what it should have, and the
-// next row has? Then the empty one was taken for its document.
+// next row has? Then the empty one was taken for its document. Other rows of O are right then.
 static bool is_empty_document_taken(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor *t = s->tensor, *cu_seqlens = p->index.cu_seqlens;
     const int64_t documents = p->index.documents;
     enum which a = ARRAY_Q;
     while (p->array[a].tensor != t) a++;
-    for (int64_t n = 0; a != ARRAY_LSE && cu_seqlens && n < p->B * documents; n++) {
+    if (a == ARRAY_LSE || !cu_seqlens) return false;
+    for (int64_t b = 0; a == ARRAY_O && b < p->B; b++)
+        for (int64_t row = 0; row < p->N_q; row++)
+            if (is_row_of_head_wrong(s, a, b, 0, row) && !is_at_empty_document(p, a, b, row))
+                return false;
+    for (int64_t n = 0; n < p->B * documents; n++) {
         const int64_t b = n / documents;
         const double* begin = cu_seqlens->value + b * (documents + 1) + n % documents;
         const int64_t row = (int64_t)begin[0] - (is_of_keys(a) ? 0 : p->N_k - p->N_q);
