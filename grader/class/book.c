@@ -13,6 +13,32 @@
 
 // ---- points
 
+// Why the file has no points at all: that it could not be run, or what was wrong with it.
+static void say_reason(const struct result* r, char reason[200]) {
+    const struct result_item* first = result_first_to_mend(r);
+    const char* error = strstr(r->compiler, "error: ");
+    if (r->score > 0) return;
+    if (r->message[0]) {
+        // "17_gqa.cu does not compile": which file it is says the column.
+        const char* words = strchr(r->message, ' ');
+        const size_t n = words ? (size_t)(words - r->message) : 0;
+        const bool file = n > 3 && !strncmp(words - 3, ".cu", 3);
+        snprintf(reason, 200, "%.90s", file ? words + 1 : r->message);
+        error = error ? error + strlen("error: ") : "";
+        const size_t length = strlen(reason);
+        if (error[0])
+            snprintf(reason + length, 200 - length, ": %.*s", (int)strcspn(error, "\n"), error);
+    } else if (first && first->sentence[0]) {
+        snprintf(reason, 200, "%s", first->sentence);
+    }
+    plain_line(reason);
+}
+
+const char* points_note(const struct cell_points* p, char text[NOTE_SIZE]) {
+    snprintf(text, NOTE_SIZE, "%s%s%s", p->note, p->reason[0] ? "; " : "", p->reason);
+    return text;
+}
+
 static void points_of(const struct class* class, struct row* row, int lesson, struct result* r) {
     struct cell* cell = &row->cell[lesson];
     struct cell_points* p = &cell->now;
@@ -31,6 +57,7 @@ static void points_of(const struct class* class, struct row* row, int lesson, st
         snprintf(why, sizeof why, "%s", cell->why);
         snprintf(p->note, sizeof p->note, "%d of %d%s%s", r->score, r->max_score,
                  why[0] ? "; " : "", why);
+        if (!cell->untouched) say_reason(r, p->reason);
     } else {
         error_kept(class, row, lesson, why, sizeof why);
         p->known = false;
@@ -49,7 +76,6 @@ void book_points(struct class* class) {
     free(r);
     rules_late(class);
     rules_overrides(class);
-    class->told = true;
     for (int i = 0; i < class->rows; i++) {
         double sum = 0, weights = 0;
         class->row[i].known = true;
@@ -117,14 +143,14 @@ const char* points_text(bool known, double points, char text[32]) {
 }
 
 static void write_gradebook(const struct class* class) {
-    char *text, number_text[32];
+    char *text, number_text[32], note[NOTE_SIZE];
     size_t size;
     FILE* f = open_memstream(&text, &size);
     if (!f) class_refuse("no memory for the gradebook");
-    const char* const titles[] = {"student", "id", "email", "roster"};
-    for (int c = 0; c < 4; c++) table_field(f, titles[c], false);
+    const char* const titles[] = {"student", "id", "number", "email", "roster"};
+    fputs(TABLE_MARK, f);
+    for (int c = 0; c < 5; c++) table_field(f, titles[c], false);
     for (int l = 0; l < class->lessons; l++) {
-        char note[80];
         snprintf(note, sizeof note, "%s note", class->lesson[l].name);
         table_field(f, class->lesson[l].name, false);
         table_field(f, note, false);
@@ -134,12 +160,13 @@ static void write_gradebook(const struct class* class) {
         const struct row* row = &class->row[i];
         table_field(f, row->name, false);
         table_field(f, row->id, false);
+        table_field(f, row->student_number, false);
         table_field(f, row->email, false);
         table_field(f, row->on_roster ? "yes" : class->has_roster ? "no" : "", false);
         for (int l = 0; l < class->lessons; l++) {
             const struct cell_points* p = &row->cell[l].now;
             table_field(f, points_text(p->known, p->points, number_text), false);
-            table_field(f, p->note, false);
+            table_field(f, points_note(p, note), false);
         }
         table_field(f, points_text(row->known, row->total, number_text), true);
     }
@@ -159,7 +186,7 @@ static void write_log(const struct class* class) {
     struct stat st;
     bool first = stat(path, &st) != 0;
     FILE* f = fopen(path, "a");
-    char when[32], text[32];
+    char when[32], text[32], note[NOTE_SIZE];
     time_t t = time(NULL);
     struct tm utc;
     if (!f) class_refuse("%s: %s", path, strerror(errno));
@@ -174,7 +201,7 @@ static void write_log(const struct class* class) {
             table_field(f, class->lesson[l].name, false);
             table_field(f, points_text(cell->before, cell->points_before, text), false);
             table_field(f, points_text(cell->now.known, cell->now.points, text), false);
-            table_field(f, cell->now.note, true);
+            table_field(f, points_note(&cell->now, note), true);
         }
     fclose(f);
 }
@@ -217,7 +244,7 @@ static void say_changes(const struct class* class) {
     for (int i = 0; i < class->rows; i++)
         for (int l = 0; l < class->lessons; l++) {
             const struct cell* cell = &class->row[i].cell[l];
-            char before[32], now[32];
+            char before[32], now[32], note[NOTE_SIZE];
             if (!cell->before || !changed(cell) || !class_asks(class, &class->row[i])) continue;
             if (changes++ == 0) puts("\nChanged since the last run:");
             fputs("  ", stdout);
@@ -225,7 +252,7 @@ static void say_changes(const struct class* class) {
             printf(" %-22s %6s -> %-6s %s\n", class->lesson[l].name,
                    points_text(true, cell->points_before, before),
                    cell->now.known ? points_text(true, cell->now.points, now) : "?",
-                   cell->now.note);
+                   points_note(&cell->now, note));
         }
 }
 
@@ -261,9 +288,13 @@ void book_write(struct class* class) {
                 printf(" %8s", p->known ? points_text(true, p->points, text) : "?");
             }
             printf(" %8s", row->known ? points_text(true, row->total, text) : "?");
-            for (int l = 0; l < class->lessons; l++)
-                if (row->cell[l].state != CELL_TAKEN || !row->cell[l].now.known)
-                    printf("  %.2s: %s", class->lesson[l].name, row->cell[l].now.note);
+            for (int l = 0; l < class->lessons; l++) {
+                const struct cell_points* p = &row->cell[l].now;
+                if (row->cell[l].state != CELL_TAKEN || !p->known)
+                    printf("  %.2s: %s", class->lesson[l].name, p->note);
+                else if (p->points <= 0 && p->reason[0])
+                    printf("  %.2s: %s", class->lesson[l].name, p->reason);
+            }
             puts(class->has_roster && !row->on_roster ? "  not on the roster" : "");
         }
     }

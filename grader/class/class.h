@@ -1,7 +1,7 @@
 // class.h: a whole class graded in one run. What `make class` does (main.c), in the order of the
 // files; each calls only those above it:
 //
-//   refuse.c   the end of a run that cannot go on
+//   refuse.c   the end of a run that cannot go on; what its instructor has to look at
 //   names.c    strangers' names: as UTF-8, as file names, as what a person is found by; lessons'
 //   times.c    points in time as platforms write them
 //   folder.c   OUT: its paths, who may enter it
@@ -9,8 +9,10 @@
 //   archive.c  the files in it
 //   table.c    CSV in and out
 //   tree.c     SUBMISSIONS and the archives in it as one list of entries
-//   roster.c   who is in the class, and whom a hand-in belongs to
+//   roster.c   who is in the class
+//   owner.c    whose a hand-in is
 //   metadata.c who handed in what, by Gradescope
+//   platform.c names that platforms give to what was handed in
 //   layout.c   whose each entry is, in the layouts of platforms and in others
 //   collect.c  of each row the latest hand-in, and of that the lessons' files
 //   rules.c    the instructor's tables; late.csv, filled by the times and marks of hand-ins
@@ -56,8 +58,11 @@ enum {
     MOST_POINTS = 1000,  // by an override: more than 100 is a bonus
     KEYS = 6,            // what a person is known by: numbers, addresses, user names
     KEY_SIZE = 120,
-    FOLDS = 2,
-    FOLD_SIZE = 256
+    FOLDS = 3,
+    FOLD_SIZE = 256,
+    MOST_PLACES = 64,
+    MOST_MEMBERS = 400,  // of a group
+    TODO_STATUS = 4      // the run's, if its instructor has to look at something
 };
 
 // One lesson of this run.
@@ -83,8 +88,10 @@ struct cell {
     char submission[65];  // SHA-256 of the file
     bool late;            // the platform says so
     int64_t time;         // of the hand-in, seconds since 1970; 0 if nothing says it
+    bool copied;          // that is the time of a download or of a copy
     bool marked;          // the platform marks who is late, and gives no times
     bool again;           // `why` says that it was handed in more than once
+    bool untouched;       // the exercise as it was handed out
     bool before;          // the cell had points before this run:
     double points_before;
     struct cell_points {
@@ -92,6 +99,7 @@ struct cell {
         double points;  // of 100, after late rules and overrides
         int graded;     // what the check gave
         char note[2 * WHY_SIZE];
+        char reason[200];  // of no points at all, in words; else ""
     } now;
 };
 
@@ -100,12 +108,14 @@ struct row {
     char name[ID_SIZE];  // the name to show, UTF-8
     char email[200];
     char first[ID_SIZE], last[ID_SIZE];  // as the roster has them; may be empty
-    bool on_roster;
-    int record;                   // of the roster; -1: none
-    char key[KEYS][KEY_SIZE];     // "" where there are fewer
-    char fold[FOLDS][FOLD_SIZE];  // name_fold() of the name, and of last and first name
-    int place;                    // where its hand-ins are numbered (layout.c), and ...
-    char number[KEY_SIZE];        // ... the number; "" if none is known
+    bool on_roster, handed_in;
+    int record;                     // of the roster; -1: none
+    char key[KEYS][KEY_SIZE];       // "" where there are fewer
+    char fold[FOLDS][FOLD_SIZE];    // name_fold() of the name in three orders
+    char words[FOLD_SIZE];          // name_words() of the name
+    char student_number[KEY_SIZE];  // that the university or the platform gives; may be empty
+    int place;                      // where its hand-ins are numbered (layout.c), and ...
+    char number[KEY_SIZE];          // ... the number; "" if none is known
     struct cell cell[LESSONS];
     double total;  // percent, weighted
     bool known;    // no cell of it is a grader error
@@ -117,6 +127,7 @@ struct owner {
     char key[KEY_SIZE], email[KEY_SIZE];  // that a roster may have
     char number[KEY_SIZE];                // that is this student's in one place (layout.c)
     bool nameless;                        // the name is made of the number
+    bool sure;                            // the roster has this key, or has not this student
 };
 
 // A file or folder of SUBMISSIONS or of an archive in it.
@@ -145,11 +156,16 @@ struct handin {
     int row, place;
     int of;  // the hand-in of somebody else of the group, which has the entries; -1: own
     char name[ID_SIZE];  // of the folder or file
+    const char* where;   // the download that it lies in, with a '/' at its end; or ""
     bool late;           // the platform says so
     bool worked;         // on something in it that can be taken
     bool canvas;         // files that were handed in again are called x-1, x-2
+    bool moodle;         // its files have the time of the download
+    bool mailed;         // the instructor has put it beside the downloads: it counts
     bool fixed, inner;   // the time is not that of the files; is that in the archive
+    bool copied;         // the time is that of a download or of a copy
     int64_t time;        // seconds since 1970; 0: unknown
+    int64_t order;       // of Canvas: a higher number came later; 0: unknown
     int first;           // of its entries; -1: none
 };
 
@@ -182,17 +198,31 @@ struct class {
     enum roster_kind roster_kind;
     struct table roster_table;
     struct table who;  // the instructor's who.csv
-    bool told;         // what is wrong with the instructor's tables was said
+    struct who_use {
+        bool used;
+        int place;              // of the hand-in that the record was first about, and ...
+        char number[KEY_SIZE];  // ... its number there
+    } * who_use;                // of each record
     struct entry* entry;
     int entries;
     struct handin* handin;
     int handins;
+    int place_lesson[MOST_PLACES];  // the lesson that a download is about; -1: nothing says it
+    char beside[1200];  // a download that lies beside other hand-ins, and one of these; or ""
+    bool kept_seed;     // the seeds are those of a run before
 };
 
 // ---- refuse.c
 
 // Ends the program with exit status 2 and this sentence: the request is not possible.
 _Noreturn void class_refuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// Notes what the instructor has to look at: points that are nobody's, a line of a table without
+// effect. The run goes on.
+void todo_say(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// Prints these notes, each once. Returns how many they are.
+int todo_print(void);
 
 // ---- names.c
 
@@ -205,9 +235,15 @@ char* text_convert(const char* text, size_t size, const char* charset);
 // UTF-8 is taken for one of the charset.
 char* name_utf8(const char* name, size_t size, const char* charset);
 
+// The same of a field of a table, without blanks at its end.
+void name_copy(char to[ID_SIZE], const char* text);
+
 // What two spellings of a person's name have in common: its letters and digits, without case, marks
 // and blanks. "" if there are none.
 void name_fold(const char* name, char* key, size_t room);
+
+// The same of each word of the name, in alphabetical order: the words of a name in any order.
+void name_words(const char* name, char* words, size_t room);
 
 // The name as a file name, readable: what cannot be in one, or cannot be shown, is a _, and then
 // the id ends in " ~" and 8 digits of the name's SHA-256, as it does if the name is too long.
@@ -352,6 +388,10 @@ int table_column(const struct table* t, const char* title);
 // The field as it was before table_field() kept it from being a formula.
 const char* table_text(const char* text);
 
+// At the beginning of a table that a spreadsheet opens: without it Excel takes UTF-8 for its own
+// charset, and saves what it makes of it.
+#define TABLE_MARK "\xef\xbb\xbf"
+
 // Writes one field, plain and for no spreadsheet a formula, and ',' or the end of the line.
 void table_field(FILE* to, const char* text, bool last);
 
@@ -380,14 +420,38 @@ struct row* class_row(const struct class* class, const char* text);
 // Does STUDENT= mean the row? True of every row without STUDENT=.
 bool class_asks(const struct class* class, const struct row* row);
 
+// Tells apart those of one name who are on no roster.
+void roster_tell_apart(struct class* class);
+
+// A new row; what a person is known by. name_fold() of one of a row's names is `fold`.
+struct row* row_new(struct class* class, const char* name, const char* id);
+void row_add_key(struct row* row, const char* key);
+bool row_has_key(const struct row* row, const char* key);
+bool row_has_fold(const struct row* row, const char* fold);
+
+// ---- owner.c
+
+// Reads who.csv, and makes an empty one.
+void who_read(struct class* class);
+
 // The row of who handed in in this place: of the roster if it has one that fits and no second; else
 // a row of that name, which may be new, or whose who.csv says that it is.
+// who.csv may say that it is a group's, and name several. Returns how many rows they are, at most
+// MOST_MEMBERS, and puts their places in class->row into row[].
 enum { ANY_PLACE = -1 };
-struct row* row_of_owner(struct class* class, const struct owner* o, int place);
+int rows_of_owner(struct class* class, const struct owner* o, int place, int row[]);
+
+// Keeps for the owner the row that has this very key or address, if there is one: nobody else of
+// the place gets it for a name.
+void row_claim(struct class* class, const struct owner* o, int place);
 
 // When this row's student handed in in the place where the number is hers, by the roster: a
-// worksheet of Moodle, or the grades of a GitHub Classroom. 0 if it does not say.
+// worksheet of Moodle, or the grades of a GitHub Classroom. 0 if it does not say. NULL: the number
+// is her group's.
 int64_t roster_time(const struct class* class, const struct row* row, const char* number);
+
+// Notes the records of who.csv that were about no hand-in, and rows that are on no roster.
+void owner_todo(const struct class* class);
 
 // The row of the roster whose name, or number, or user name the file's name begins with, in *size
 // bytes; the longest if there are several, NULL if there is none.
@@ -405,6 +469,19 @@ struct submitters {
 
 // Reads METADATA_FILE. The caller frees the *count submissions; NULL if it is no YAML.
 struct submitters* metadata_read(const char* text, size_t size, int* count);
+
+// ---- platform.c
+
+// What a platform's name says. `rest` is the path in the hand-in, NULL if there is none to grade.
+struct said {
+    struct owner owner;
+    const char* rest;
+    bool late, canvas;
+    int64_t attachment;  // Canvas's number: the higher the later
+};
+
+// Is this the path of something that Moodle or Canvas give?
+bool platform_says(const char* path, struct said* s);
 
 // ---- layout.c
 
@@ -424,7 +501,8 @@ void collect(struct class* class);
 void rules_fill_late(const struct class* class);
 
 // Reads the tables, and makes empty ones: weights.csv; late_rules.csv and late.csv; overrides.csv.
-// The points that they are about are there. Each ends the program if its table cannot be read.
+// The points that they are about are there. Each ends the program if its table cannot be read, and
+// notes the records without effect.
 void rules_weights(struct class* class);
 void rules_late(struct class* class);
 void rules_overrides(struct class* class);
@@ -479,6 +557,10 @@ void book_points(struct class* class);
 
 // Points as all tables have them, with two digits behind the point; "" if they are not known.
 const char* points_text(bool known, double points, char text[32]);
+
+// The note of a cell with the reason for no points, for who reads the gradebook.
+enum { NOTE_SIZE = 3 * WHY_SIZE };
+const char* points_note(const struct cell_points* p, char text[NOTE_SIZE]);
 
 // Prints what counts of what was handed in: a line for each row and lesson.
 void book_say_collected(const struct class* class);

@@ -24,6 +24,7 @@ struct best {
     struct entry *good, *bad;
     int good_rank, bad_rank;
     const struct entry* other;  // as good as `good`, and not the same
+    const struct entry* also;   // worked on, less likely meant, and not the same
 };
 
 // Is it the exercise as it was handed out, but for the ends of its lines?
@@ -77,6 +78,21 @@ static int rank_of(const struct class_lesson* l, const struct entry* e, int less
     return rank + (depth < 9 ? 9 - depth : 0);
 }
 
+// Of the files that may be meant as well the newest: a browser calls a corrected file "x (1).cu".
+static void find_also(const struct class* class, int handin, int lesson, struct best* b) {
+    enum { WORKED = 100 };
+    for (int i = first_of(class, handin); i >= 0 && b->good && b->good_rank >= WORKED;
+         i = class->entry[i].next) {
+        const struct entry* e = &class->entry[i];
+        const struct handin* h = &class->handin[handin];
+        if (e->kind != ENTRY_FILE || e == b->good || e->size == 0) continue;
+        const int rank = rank_of(&class->lesson[lesson], e, lesson, h->canvas);
+        if (rank < WORKED || rank >= b->good_rank || goes_through(e->inside, "grader")) continue;
+        if (e->size == b->good->size && !memcmp(e->data, b->good->data, e->size)) continue;
+        if (!b->also || e->time > b->also->time) b->also = e;
+    }
+}
+
 static void find_best(const struct class* class, int handin, int lesson, struct best* b) {
     memset(b, 0, sizeof *b);
     for (int i = first_of(class, handin); i >= 0; i = class->entry[i].next) {
@@ -97,6 +113,12 @@ static void find_best(const struct class* class, int handin, int lesson, struct 
         if (first) b->good = e;
         b->good_rank = rank;
     }
+    find_also(class, handin, lesson, b);
+}
+
+// Does it lie where Finder and others put what is no file of the student's?
+static bool is_litter(const char* path) {
+    return strstr(path, "__MACOSX/") || base_name(path)[0] == '.';
 }
 
 // An archive of the hand-in that could not be read, and in which the entry lies, if one is given.
@@ -106,7 +128,7 @@ static struct entry* unreadable(const struct class* class, int handin, const str
         size_t n = strlen(e->path);
         bool archive = e->path[without_ending(e->path, archive_endings)] ||
                        e->path[without_ending(e->path, closed_endings)];
-        if (!e->why[0] || !archive) continue;
+        if (!e->why[0] || !archive || is_litter(e->path)) continue;
         if (!in || (!strncmp(in->path, e->path, n) && in->path[n] == '/')) return e;
     }
     return NULL;
@@ -121,31 +143,80 @@ __attribute__((format(printf, 3, 4))) static void add_text(char* text, size_t si
     va_end(values);
 }
 
-// "; handed in: gqa_final (2).cu; wanted: gqa.cu": the files that are most like the wanted one.
-static void say_near(const struct class* class, int handin, const struct class_lesson* l,
-                     char why[WHY_SIZE]) {
+// The lesson of the course whose file is called so, if this run does not grade it; else NULL.
+static const char* lesson_left_out(const struct class* class, const char* name) {
+    for (int k = 0; k < class->known_lessons; k++) {
+        const char *lesson = class->known_lesson[k], *own = strchr(lesson, '_');
+        char file[80], full[80];
+        bool graded = false;
+        for (int l = 0; l < class->lessons; l++) graded |= !strcmp(class->lesson[l].name, lesson);
+        if (graded || !own) continue;
+        snprintf(file, sizeof file, "%.70s.cu", own + 1);
+        snprintf(full, sizeof full, "%.70s.cu", lesson);
+        if (file_fits(name, file, true) != FIT_NOT || !strcasecmp(name, full)) return lesson;
+    }
+    return NULL;
+}
+
+// Is the entry what another lesson of this run wants?
+static bool is_of_other(const struct class* class, const struct handin* h, const struct entry* e,
+                        int lesson) {
+    for (int l = 0; l < class->lessons; l++)
+        if (l != lesson && rank_of(&class->lesson[l], e, l, h->canvas) > 0) return true;
+    return false;
+}
+
+// "; handed in: gqa_final (2).cu; wanted: gqa.cu": the files that are most like the wanted one. What
+// counts for another lesson is no answer to the question what became of this one.
+static void say_near(const struct class* class, int handin, int lesson, char why[WHY_SIZE]) {
     enum { SHOWN = 3 };
-    int count = 0, all = 0;
+    const struct handin* h = &class->handin[handin];
+    const struct class_lesson* l = &class->lesson[lesson];
+    int count = 0, all = 0, others = 0;
     char names[WHY_SIZE / 2] = "";
+    const int about = class->place_lesson[h->place];
+    if (about >= 0 && about != lesson) return;
     // With the stem in the name, then with the ending, then all others.
     for (int pass = 0; pass < 3 && count == 0; pass++)
         for (int i = first_of(class, handin); i >= 0; i = class->entry[i].next) {
             const struct entry* e = &class->entry[i];
-            if (e->kind == ENTRY_FOLDER || e->kind == ENTRY_ARCHIVE) continue;
-            if (strstr(e->path, "__MACOSX/") || base_name(e->path)[0] == '.') continue;
+            if (e->kind == ENTRY_FOLDER || e->kind == ENTRY_ARCHIVE || is_litter(e->path)) continue;
             char stem[64];
             const char *name = e->inside[0] ? base_name(e->inside) : base_name(e->path),
-                       *ending = file_ending(l->file);
+                       *ending = file_ending(l->file), *left_out = lesson_left_out(class, name);
             snprintf(stem, sizeof stem, "%.*s", (int)(strlen(l->file) - strlen(ending)), l->file);
+            others += pass == 0 && is_of_other(class, h, e, lesson);
+            if (is_of_other(class, h, e, lesson)) continue;
             if (pass == 0 && !strcasestr(name, stem)) continue;
             if (pass == 1 && !has_ending(name, ending)) continue;
             all++;
             if (count == SHOWN) continue;
             add_text(names, sizeof names, "%s%.70s", count++ ? ", " : "", name);
+            if (left_out) add_text(names, sizeof names, " (of lesson %.2s)", left_out);
         }
+    if (!names[0] && others > 0) return;
     if (all > count) add_text(names, sizeof names, " and %d more", all - count);
     add_text(why, WHY_SIZE, "%shanded in: %s; wanted: %s", why[0] ? "; " : "",
              names[0] ? names : "nothing that can be read", l->file);
+}
+
+static void say_time(int64_t time, char text[40]) {
+    struct tm t;
+    time_t seconds = (time_t)time;
+    text[0] = '\0';
+    if (time && localtime_r(&seconds, &t)) strftime(text, 40, " of %Y-%m-%d %H:%M", &t);
+}
+
+// Which of two files of the hand-in counts. Canvas's numbers are no times.
+static void say_which(const struct handin* h, const struct entry* good, const struct entry* other,
+                      char why[WHY_SIZE]) {
+    char when[40] = "", other_when[40] = "";
+    if (!h->canvas && good->time != other->time) {
+        say_time(good->time, when);
+        say_time(other->time, other_when);
+    }
+    snprintf(why, WHY_SIZE, "%.100s%s counts, and not %.100s%s", good->inside, when, other->inside,
+             other_when);
 }
 
 static void say_bad(const struct entry* bad, const struct entry* unread, char why[WHY_SIZE]) {
@@ -176,20 +247,20 @@ static bool look(const struct class* class, int handin, struct cell cell[LESSONS
         if (two) {
             c->state = CELL_REFUSED;
             snprintf(c->why, sizeof c->why, "two files may be meant");
-            say_near(class, handin, &class->lesson[l], c->why);
+            say_near(class, handin, l, c->why);
         } else if (b.good && b.good->size == 0) {
             c->state = CELL_REFUSED;
             snprintf(c->why, sizeof c->why, "an empty file");
         } else if (b.good) {
             c->state = CELL_TAKEN;
+            c->untouched = is_untouched(&class->lesson[l], b.good);
             any = true;
             if (b.bad && b.bad_rank > b.good_rank)
                 snprintf(c->why, sizeof c->why, "beside it another, %.200s", b.bad->why);
-            else if (is_untouched(&class->lesson[l], b.good))
+            else if (c->untouched)
                 snprintf(c->why, sizeof c->why, "the exercise as it was handed out");
-            else if (b.other && !canvas)
-                snprintf(c->why, sizeof c->why, "%.100s counts, and not %.100s", b.good->inside,
-                         b.other->inside);
+            else if (b.other || b.also)
+                say_which(&class->handin[handin], b.good, b.other ? b.other : b.also, c->why);
             else if (unreadable(class, handin, b.good))
                 snprintf(c->why, sizeof c->why, "from an archive that cannot be read to its end");
             else if (fit == FIT_NEARLY)
@@ -198,7 +269,7 @@ static bool look(const struct class* class, int handin, struct cell cell[LESSONS
             c->state = CELL_REFUSED;
             say_bad(b.bad, unreadable(class, handin, NULL), c->why);
         } else {
-            say_near(class, handin, &class->lesson[l], c->why);
+            say_near(class, handin, l, c->why);
         }
     }
     return any;
@@ -218,22 +289,35 @@ static void take(struct class* class, struct row* row, int lesson, struct entry*
     if (!same) class_write(path, e->data, e->size);
 }
 
-// The latest first: by their times, else one that the platform calls late; else one in which
+// The latest first: what came by mail; by their times or numbers, else one that the platform calls late; else one in which
 // something was worked on; else the first in the order of the names.
 static int by_time(const void* a, const void* b) {
     const struct handin *x = *(struct handin*const*)a, *y = *(struct handin*const*)b;
+    if (x->mailed != y->mailed) return x->mailed ? -1 : 1;
     if (x->time != y->time) return x->time < y->time ? 1 : -1;
+    if (x->order != y->order && x->order && y->order) return x->order < y->order ? 1 : -1;
     if (x->late != y->late) return x->late ? -1 : 1;
     if (x->worked != y->worked) return x->worked ? -1 : 1;
     int names = strcmp(x->name, y->name);
     return names ? names : (x > y) - (x < y);
 }
 
-static void say_time(int64_t time, char text[40]) {
-    struct tm t;
-    time_t seconds = (time_t)time;
-    text[0] = '\0';
-    if (time && localtime_r(&seconds, &t)) strftime(text, 40, " of %Y-%m-%d %H:%M", &t);
+// "ada in hw03.zip of 2026-11-20 12:00", where the name alone may be that of several.
+static void say_handin(const struct handin* h, char text[WHY_SIZE / 2]) {
+    char when[40] = "";
+    const size_t n = strlen(h->where);
+    if (n > 0) say_time(h->time, when);
+    snprintf(text, WHY_SIZE / 2, "%.100s%s%.*s%s", h->name, n ? " in " : "",
+             n > 100 ? 100
+             : n     ? (int)n - 1
+                     : 0,
+             h->where, when);
+}
+
+// Is it sure that the one came after the other?
+static bool is_sure(const struct handin* later, const struct handin* h) {
+    return later->time != h->time || later->late != h->late ||
+           (later->order != h->order && later->order && h->order);
 }
 
 // Has the hand-in something of a lesson of which the row has something?
@@ -248,20 +332,25 @@ static void say_other(struct cell* c, const struct cell* now, const struct handi
                       const struct handin* counting) {
     char when[40];
     const char*and = c->why[0] ? "; " : "";
-    bool sure = counting->time != h->time || counting->late != h->late;
+    char this[WHY_SIZE / 2], other[WHY_SIZE / 2];
+    say_handin(counting, this);
+    say_handin(h, other);
     say_time(h->time, when);
+    if (h->where[0]) when[0] = '\0';  // it is said
     if (now->state == CELL_REFUSED)
-        add_text(c->why, WHY_SIZE, "%s%.100s%s: %.100s", and, h->name, when, now->why);
-    else if (now->state == CELL_MISSING && c->state == CELL_REFUSED)
+        add_text(c->why, WHY_SIZE, "%s%s%s: %.100s", and, other, when, now->why);
+    else if (now->state == CELL_MISSING && c->state == CELL_REFUSED && now->why[0])
         add_text(c->why, WHY_SIZE, "%s%.100s: %.200s", and, h->name, now->why);
     else if (now->state == CELL_TAKEN && c->state == CELL_MISSING)
         add_text(c->why, WHY_SIZE,
-                 "%s%.100s%s has it, and does not count: the latest counts as a whole", and,
-                 h->name, when);
+                 "%s%s%s has it, and does not count: the latest counts as a whole", and, other,
+                 when);
     else if (now->state == CELL_TAKEN && !c->again) {
-        add_text(c->why, WHY_SIZE, "%shanded in more than once; %s: %.100s", and,
-                 sure ? "the latest counts" : "no time says which is the latest, this counts",
-                 counting->name);
+        add_text(c->why, WHY_SIZE, "%shanded in more than once; %s: %s", and,
+                 counting->mailed       ? "what came by mail counts"
+                 : is_sure(counting, h) ? "the latest counts"
+                                        : "no time says which is the latest, this counts",
+                 this);
         c->again = true;
     }
 }
@@ -278,6 +367,7 @@ static void count_in(struct class* class, struct row* row, int lesson, const str
         add_text(c->why, WHY_SIZE, "; %.100s%s%.200s", named ? name_before : "", named ? ": " : "",
                  near);
     c->time = h->time;
+    c->copied = h->copied;
     c->marked = h->canvas;
     c->late = h->late && now->state != CELL_MISSING;
     if (now->state == CELL_TAKEN) take(class, row, lesson, e);
@@ -307,6 +397,7 @@ static void choose(struct class* class, int row_index) {
         class->handin[i].worked = is_worked_on(class, cell, entry);
         h[n++] = &class->handin[i];
     }
+    row->handed_in = n > 0;
     qsort(h, (size_t)n, sizeof *h, by_time);
     // First those that have something, then the others: a torn second hand-in hides none.
     for (int i = 0; i < 2 * n; i++) {
@@ -332,9 +423,20 @@ static void choose(struct class* class, int row_index) {
 
 // ---- what was not taken
 
+static const char left_out[] = "of a lesson that this run does not grade";
+
+// Is it a lesson's file, of which nobody knows whose it is? Whoever made it would have no points.
+static bool is_lost(const struct class* class, const struct entry* e) {
+    bool fits = false;
+    for (int l = 0; l < class->lessons; l++)
+        fits |= fit_of(&class->lesson[l], base_name(e->path), true) != FIT_NOT;
+    return e->handin < 0 && fits && !is_litter(e->path);
+}
+
 // Why the entry does not count.
 static const char* why_not(const struct class* class, const struct entry* e) {
     if (e->why[0]) return e->why;
+    if (lesson_left_out(class, base_name(e->path))) return left_out;
     if (e->handin < 0) return "nobody's: no student, and no lesson's file";
     if (e->kind != ENTRY_FILE) return "no lesson's file";
     const struct handin* h = &class->handin[e->handin];
@@ -369,7 +471,10 @@ static void write_skipped(const struct class* class) {
         bool whole = e->kind == ENTRY_FOLDER || (e->kind == ENTRY_ARCHIVE && !e->why[0]);
         if (e->taken || whole || !strcmp(base_name(e->path), METADATA_FILE)) continue;
         const char* why = why_not(class, e);
-        if (e->handin < 0 && !class->student && said++ < SAID)
+        if (is_lost(class, e))
+            todo_say("%s: nobody knows whose it is. Put it into a folder with the student's name",
+                     e->path);
+        else if (e->handin < 0 && !class->student && said++ < SAID)
             text_say(stderr, "skipped: %s (%s)", e->path, why);
         of_handin = e->handin == last ? of_handin + 1 : 0;
         last = e->handin;
@@ -391,12 +496,46 @@ static int by_id(const void* a, const void* b) {
     return strcmp(((const struct row*)a)->id, ((const struct row*)b)->id);
 }
 
+// What each download is about: the lesson of nearly all files in it, if there are several downloads.
+static void find_lessons_of_places(struct class* class) {
+    int count[MOST_PLACES][LESSONS] = {{0}}, places = 0;
+    for (int i = 0; i < class->handins; i++) {
+        const struct handin* h = &class->handin[i];
+        if (h->place >= places) places = h->place + 1;
+        for (int l = 0; l < class->lessons; l++) {
+            bool has = false;
+            for (int e = first_of(class, i); e >= 0; e = class->entry[e].next)
+                has |= rank_of(&class->lesson[l], &class->entry[e], l, h->canvas) > 0;
+            count[h->place][l] += has;
+        }
+    }
+    for (int p = 0; p < MOST_PLACES; p++) {
+        int best = 0, second = 0;
+        for (int l = 1; l < class->lessons; l++) best = count[p][l] > count[p][best] ? l : best;
+        for (int l = 0; l < class->lessons; l++)
+            if (l != best && count[p][l] > second) second = count[p][l];
+        const bool sure = places > 1 && count[p][best] > 0 && 4 * second <= count[p][best];
+        class->place_lesson[p] = sure ? best : -1;
+    }
+}
+
 void collect(struct class* class) {
+    who_read(class);
     roster_read(class);
     tree_read(class);
     layout(class);
+    if (class->beside[0])
+        class_refuse(
+            "%s beside it.\n"
+            "If it is a download: give it alone, or with other downloads. What came by mail "
+            "may lie beside it in a folder `mail`: mail/Ada/...\n"
+            "If it is what one student handed in: LAYOUT=plain",
+            class->beside);
+    roster_tell_apart(class);
+    find_lessons_of_places(class);
     for (int i = 0; i < class->rows; i++) choose(class, i);
     write_skipped(class);
+    owner_todo(class);
     if (class->rows == 0) class_refuse("SUBMISSIONS=%s: nothing is in it", class->submissions);
     tree_free(class);
     free(class->handin);

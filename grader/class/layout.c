@@ -2,28 +2,26 @@
 //
 // Folders and files of one's own making: ada/..., bob.zip, carl_17_gqa.cu; and what platforms give:
 //
-//   Moodle      NAME_NUMBER_assignsubmission_file_/PATH, or without folders
-//               NAME_NUMBER_assignsubmission_file_FILE (mod/assign/classes/downloader.php); before
-//               4.x the folder's name has no path behind it
-//   Canvas      nameoflastfirst[_LATE]_USER_ATTACHMENT_FILE, or [LATE_]anon_ID_ATTACHMENT_FILE
-//               (lib/content_zipper.rb); a file that was handed in again is called FILE-1
-//   Gradescope  assignment_NUMBER_export/submission_NUMBER/..., with submission_metadata.yml
-//   Classroom   SLUG-submissions/SLUG-USER/... (gh classroom clone student-repos)
+//   Moodle, Canvas   by the names of platform.c
+//   Gradescope       assignment_NUMBER_export/submission_NUMBER/..., with submission_metadata.yml
+//   Classroom        SLUG-submissions/SLUG-USER/... (gh classroom clone student-repos)
 //
 // Only the instructor's own folder, and downloads in it, are read so: what lies inside of one
-// student's folder or archive is this student's, whatever its name.
+// student's folder or archive is this student's, whatever its name. What the instructor got by mail
+// lies beside downloads in a folder of its own, MAIL: it counts for those whose it is.
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "class/class.h"
 
-enum { MOST_PLACES = 64 };
+static const char mail[] = "mail/";
 
 // A folder or archive whose entries are students' hand-ins. path ends with '/', or is "".
 struct place {
     char path[1024];
-    bool archive;    // or in one
+    bool archive;  // or in one
+    bool mail;
     char slug[256];  // of an assignment of GitHub Classroom; "" for others
     int index;
     struct submitters* submitters;
@@ -46,92 +44,23 @@ static bool is_stray(const char* name) {
     return is;
 }
 
-// ---- names that platforms give
-
 static size_t digits(const char* text) {
     return strspn(text, "0123456789");
 }
 
-// What a platform's name says. `rest` is the path in the hand-in, NULL if there is none to grade.
-struct said {
-    struct owner owner;
-    const char* rest;
-    bool late, canvas;
-    int64_t attachment;  // Canvas's number: the higher the later
-};
-
-static bool is_moodle(const char* path, struct said* s) {
-    static const char mark[] = "_assignsubmission_";
-    const char* at = strstr(path, mark);
-    const char* slash = strchr(path, '/');
-    if (!at || at == path || (slash && slash < at)) return false;
-    const char* number = at;
-    while (number > path && strchr("0123456789", number[-1])) number--;
-    if (number == at || number - path < 2 || number[-1] != '_') return false;
-    memset(s, 0, sizeof *s);
-    int n = (int)(number - 1 - path);
-    s->owner.nameless = !strncmp(path, "Participant_", 12) && n == 11;
-    if (s->owner.nameless)
-        snprintf(s->owner.name, sizeof s->owner.name, "Participant %.*s", (int)(at - number),
-                 number);
-    else
-        snprintf(s->owner.name, sizeof s->owner.name, "%.*s", n < ID_SIZE ? n : ID_SIZE - 1, path);
-    snprintf(s->owner.number, sizeof s->owner.number, "%.*s", (int)(at - number), number);
-    at += sizeof mark - 1;
-    const char* rest = at + strcspn(at, "_/");
-    bool file = !strncmp(at, "file", 4) && rest == at + 4;
-    if (*rest == '_') rest++;
-    if (*rest == '/') rest++;
-    s->rest = file ? rest : NULL;
-    return true;
-}
-
-static bool is_canvas(const char* path, struct said* s) {
-    const char *slash = strchr(path, '/'), *late = NULL, *at = path;
-    memset(s, 0, sizeof *s);
-    if (!strncmp(at, "LATE_anon_", 10)) late = at, at += 5;
-    if (!strncmp(at, "anon_", 5)) {  // anon_ID_ATTACHMENT_FILE
-        size_t id = strcspn(at + 5, "_/");
-        const char* attachment = at + 5 + id + 1;
-        size_t n = at[5 + id] == '_' ? digits(attachment) : 0;
-        if (id == 0 || n == 0 || attachment[n] != '_') return false;
-        snprintf(s->owner.name, sizeof s->owner.name, "%.*s", (int)(5 + id), at);
-        s->rest = attachment + n + 1;
-        s->attachment = strtoll(attachment, NULL, 10);
-        s->late = late != NULL;
-        s->canvas = true;
-        return true;
-    }
-    for (at = strchr(path, '_'); at && (!slash || at < slash); at = strchr(at + 1, '_')) {
-        const char* user = at + 1;
-        late = strncmp(user, "LATE_", 5) ? NULL : user;
-        if (late) user += 5;
-        size_t n = digits(user), m = user[n] == '_' ? digits(user + n + 1) : 0;
-        bool text = !strncmp(user + n, "_text.html", 10) || !strncmp(user + n, "_link.html", 10);
-        if (at == path || n == 0 || n >= KEY_SIZE) continue;
-        if (!text && (m == 0 || user[n + 1 + m] != '_' || !user[n + 2 + m])) continue;
-        int size = (int)(at - path);
-        snprintf(s->owner.name, sizeof s->owner.name, "%.*s", size < ID_SIZE ? size : ID_SIZE - 1,
-                 path);
-        snprintf(s->owner.key, sizeof s->owner.key, "%.*s", (int)n, user);
-        s->rest = text ? NULL : user + n + 2 + m;
-        s->attachment = text ? 0 : strtoll(user + n + 1, NULL, 10);
-        s->late = late != NULL;
-        s->canvas = true;
-        return true;
-    }
-    return false;
-}
-
 static bool is_platforms(const char* path) {
     struct said s;
-    return is_moodle(path, &s) || is_canvas(path, &s);
+    return platform_says(path, &s);
 }
 
 // ---- places
 
 static bool is_in(const struct entry* e, const char* folder) {
     return !strncmp(e->path, folder, strlen(folder)) && e->path[strlen(folder)];
+}
+
+static bool is_mail(const char* path) {
+    return !strncmp(path, mail, sizeof mail - 1) || !strcmp(path, "mail");
 }
 
 // Is what lies in this folder what a platform gives? *only becomes its one folder, if there is
@@ -144,7 +73,7 @@ static bool is_download(const struct class* class, const char* folder, char only
         if (!is_in(e, folder)) continue;
         const char* name = e->path + n;
         if (!strcmp(name, METADATA_FILE)) return true;
-        if (is_stray(name)) continue;
+        if (is_stray(name) || is_mail(e->path)) continue;
         if (is_platforms(name)) {
             platforms++;
             continue;
@@ -170,7 +99,7 @@ static bool has_slug(const struct class* class, const char* folder, const char* 
     snprintf(slug, 256, "%.*s-", (int)(size - n), name);
     for (int i = 0; i < class->entries; i++) {
         const struct entry* e = &class->entry[i];
-        if (!is_in(e, folder) || is_stray(e->path + strlen(folder))) continue;
+        if (!is_in(e, folder) || is_stray(e->path + strlen(folder)) || is_mail(e->path)) continue;
         if (strncasecmp(e->path + strlen(folder), slug, strlen(slug)) != 0) return false;
         count++;
     }
@@ -184,7 +113,9 @@ static void read_metadata(struct class* class, struct place* p) {
         const struct entry* e = &class->entry[i];
         if (strcmp(e->path, path) != 0 || !e->data) continue;
         p->submitters = metadata_read(e->data, e->size, &p->count);
-        if (!p->submitters) text_say(stderr, "%s is no YAML that can be read", path);
+        if (!p->submitters)
+            todo_say("%s is no YAML that can be read: nothing says whose its submissions are",
+                     path);
     }
 }
 
@@ -228,15 +159,15 @@ static bool has_platforms_name(const struct place* p, const char* folder) {
 }
 
 // The next folder or archive right in SUBMISSIONS, from entry *i on, as a path that ends with '/';
-// false if there is none. *bare becomes true if there is a file beside them.
+// false if there is none. *bare becomes true if there is a file beside them that may be a hand-in.
 static bool next_folder(const struct class* class, int* i, char folder[1024], bool* bare) {
     for (; *i < class->entries; ++*i) {
         const struct entry* e = &class->entry[*i];
         size_t n = first_size(e->path);
-        if (n == 0 || n > 1000 || is_stray(e->path)) continue;
+        if (n == 0 || n > 1000 || is_stray(e->path) || is_mail(e->path)) continue;
         bool seen = !strncmp(e->path, folder, n) && folder[n] == '/';
         bool holds = e->kind == ENTRY_FOLDER || e->kind == ENTRY_ARCHIVE || e->path[n] == '/';
-        *bare |= !holds;
+        *bare |= !holds && e->kind != ENTRY_OTHER;  // a roster may lie there
         if (seen || !holds) continue;
         snprintf(folder, 1024, "%.*s/", (int)n, e->path);
         return true;
@@ -244,39 +175,97 @@ static bool next_folder(const struct class* class, int* i, char folder[1024], bo
     return false;
 }
 
-// The places in SUBMISSIONS: itself, or the downloads in it if there is nothing else. Beside other
-// hand-ins a folder is a download only if it has the name of one: a student might make one up.
-static int find_places(struct class* class, struct place place[MOST_PLACES]) {
-    char only[1024] = "", folder[1024] = "", whole[PATH_MAX];
+// How many students a download is about, 0, 1 or 2 for more.
+static int count_owners(const struct class* class, const char* folder) {
+    char first[1024] = "";
+    struct said s;
+    for (int i = 0; i < class->entries; i++) {
+        const struct entry* e = &class->entry[i];
+        if (!is_in(e, folder)) continue;
+        const char* name = e->path + strlen(folder);
+        if (!strcmp(name, METADATA_FILE)) return 2;
+        if (!platform_says(name, &s)) continue;
+        char who[ID_SIZE + 2 * KEY_SIZE];
+        snprintf(who, sizeof who, "%s/%s%s", s.owner.name, s.owner.key, s.owner.number);
+        if (first[0] && strcmp(first, who) != 0) return 2;
+        snprintf(first, sizeof first, "%s", who);
+    }
+    return first[0] != '\0';
+}
+
+// Is there a folder MAIL, and beside it something that a platform gives?
+static bool has_mail(const struct class* class, int downloads) {
+    bool found = false, platform = downloads > 0;
+    for (int i = 0; i < class->entries; i++) {
+        const char* path = class->entry[i].path;
+        found |= !strncmp(path, mail, sizeof mail - 1);
+        platform |= is_platforms(path) || !strcmp(path, METADATA_FILE);
+    }
+    return found && platform;
+}
+
+// The places in SUBMISSIONS but MAIL: itself, or the downloads in it if there is nothing else.
+// Beside other hand-ins a folder is a download only if it has the name of one: a student might make
+// one up. Where it may be either, class->beside says so.
+static int find_downloads(struct class* class, struct place place[], int* downloads) {
+    char only[1024] = "", folder[1024] = "", other[1024] = "", whole[PATH_MAX];
     const char* own = realpath(class->submissions, whole) ? base_name(whole) : "";
     bool bare = false, all = true;
     int count = 0, named = 0;
     memset(&place[0], 0, sizeof place[0]);
+    *downloads = 0;
     if (class->plain) return 1;
-    if (is_download(class, "", only) || has_slug(class, "", own, strlen(own), place[0].slug))
+    if (is_download(class, "", only) || has_slug(class, "", own, strlen(own), place[0].slug)) {
+        *downloads = 1;
         return 1;
-    for (int i = 0; count < MOST_PLACES - 1 && next_folder(class, &i, folder, &bare);) {
-        if (find_place(class, folder, &place[count]))
+    }
+    for (int i = 0; count < MOST_PLACES - 2 && next_folder(class, &i, folder, &bare);) {
+        if (find_place(class, folder, &place[count])) {
             count++;
-        else
+        } else {
+            if (all) snprintf(other, sizeof other, "%s", folder);
             all = false;
+        }
     }
+    *downloads = count;
     if (count > 0 && all && !bare) return count;
+    *downloads = 0;
     for (int p = 0; p < count; p++) {
-        if (is_archive(class, place[p].path) || !has_platforms_name(&place[p], place[p].path))
-            text_say(
-                stderr,
-                "%s looks like a download, but there are other hand-ins beside it: it is taken "
-                "for one student's. Give it as SUBMISSIONS= if it is a download.",
-                place[p].path);
-        else
+        const char* path = place[p].path;
+        if (!is_archive(class, path) && has_platforms_name(&place[p], path)) {
             place[named++] = place[p];
+            continue;
+        }
+        const bool several = place[p].slug[0] || count_owners(class, path) > 1;
+        if (several && !class->beside[0])
+            snprintf(class->beside, sizeof class->beside,
+                     "%.500s looks like a download of the class, and %.500s %s", path,
+                     all ? "files" : other, all ? "lie" : "lies");
+        else if (!several)
+            todo_say(
+                "%s looks like a download, but there are other hand-ins beside it: it is taken "
+                "for one student's. Give it as SUBMISSIONS= if it is a download; if not, "
+                "LAYOUT=plain",
+                path);
     }
+    *downloads = named;
     memset(&place[named], 0, sizeof place[named]);
     // An archive with all submissions in one folder.
     if (class->entry[0].kind == ENTRY_ARCHIVE && !class->entry[0].path[0] && only[0])
         snprintf(place[named].path, sizeof place[named].path, "%s", only);
     return named + 1;
+}
+
+// All places, MAIL first: what lies in it lies in SUBMISSIONS, too.
+static int find_places(struct class* class, struct place place[MOST_PLACES]) {
+    int downloads, count = find_downloads(class, place + 1, &downloads);
+    if (!class->plain && has_mail(class, downloads)) {
+        place[0] = (struct place){.mail = true};
+        snprintf(place[0].path, sizeof place[0].path, "%s", mail);
+        return count + 1;
+    }
+    memmove(place, place + 1, (size_t)count * sizeof *place);
+    return count;
 }
 
 // ---- hand-ins
@@ -294,8 +283,13 @@ static int handin_of(struct class* class, int row, const struct place* p, const 
         realloc(class->handin, (size_t)(class->handins + 1) * sizeof *class->handin);
     if (!grown) class_refuse("no memory for what was handed in");
     class->handin = grown;
-    class->handin[class->handins] =
-        (struct handin){.row = row, .place = place, .of = -1, .inner = p->archive, .first = -1};
+    class->handin[class->handins] = (struct handin){.row = row,
+                                                    .place = place,
+                                                    .of = -1,
+                                                    .where = p->path,
+                                                    .mailed = p->mail,
+                                                    .inner = p->archive,
+                                                    .first = -1};
     struct handin* h = &class->handin[class->handins];
     snprintf(h->name, sizeof h->name, "%.*s", (int)size, name);
     return class->handins++;
@@ -321,6 +315,21 @@ static int index_of(const struct class* class, const struct row* row) {
     return (int)(row - class->row);
 }
 
+// The hand-in of the owner in this place, called so. Of a group the first has the entries, and the
+// others refer to it: `first` is that one, or -1.
+static int handin_of_owner(struct class* class, const struct owner* o, const struct place* p,
+                           const char* name, size_t size, int first) {
+    static int row[MOST_MEMBERS];
+    const int count = rows_of_owner(class, o, p->index, row);
+    for (int i = 0; i < count; i++) {
+        const int h = handin_of(class, row[i], p, name, size);
+        if (first < 0) first = h;
+        if (h != first) class->handin[h].of = first;
+        if (count > 1) set_time(class, h, roster_time(class, &class->row[row[i]], NULL));
+    }
+    return first;
+}
+
 // One of a Gradescope export: everybody of a group has handed in the same.
 static void give_submitted(struct class* class, const struct place* p, struct entry* e) {
     const char* path = e->path + strlen(p->path);
@@ -329,14 +338,10 @@ static void give_submitted(struct class* class, const struct place* p, struct en
         const struct submitters* s = &p->submitters[i];
         if (strncmp(s->folder, path, n) != 0 || s->folder[n]) continue;
         int first = -1;
-        for (int k = 0; k < s->count; k++) {
-            int row = index_of(class, row_of_owner(class, &s->owner[k], p->index));
-            int h = handin_of(class, row, p, path, n);
-            class->handin[h].of = first;
-            class->handin[h].time = s->time;
-            class->handin[h].fixed = s->time != 0;
-            if (first < 0) give(class, e, first = h, path + n + (path[n] == '/'), -1);
-        }
+        for (int k = 0; k < s->count; k++)
+            first = handin_of_owner(class, &s->owner[k], p, path, n, first);
+        set_time(class, first, s->time);
+        give(class, e, first, path + n + (path[n] == '/'), -1);
         return;
     }
 }
@@ -428,10 +433,106 @@ static void give_named(struct class* class, const struct place* p, struct entry*
                     snprintf(owner.key, sizeof owner.key, "%s", class->row[i].key[k]);
             }
     }
-    int row = index_of(class, row_of_owner(class, &owner, p->index));
-    int h = handin_of(class, row, p, name, strlen(name));
-    set_time(class, h, roster_time(class, &class->row[row], owner.key[0] ? owner.key : owner.name));
+    const int h = handin_of_owner(class, &owner, p, name, strlen(name), -1);
+    const struct row* row = &class->row[class->handin[h].row];
+    if (!p->mail)
+        set_time(class, h, roster_time(class, row, owner.key[0] ? owner.key : owner.name));
     give(class, e, h, holds ? path + n + (path[n] == '/') : path, lesson);
+}
+
+// Canvas's users have numbers of their own, which its gradebook has, too.
+static void number_said(const struct class* class, struct said* s) {
+    if (!s->canvas) return;
+    snprintf(s->owner.number, sizeof s->owner.number, "%s", s->owner.key);
+    s->owner.sure = class->roster_kind == ROSTER_CANVAS && s->owner.key[0];
+    if (class->roster_kind != ROSTER_CANVAS) s->owner.key[0] = '\0';
+}
+
+static void give_said(struct class* class, const struct place* p, struct entry* e, struct said* s) {
+    char name[ID_SIZE + 8];
+    number_said(class, s);
+    snprintf(name, sizeof name, "%s%s", s->owner.name, s->late ? " LATE" : "");
+    const int handin = handin_of_owner(class, &s->owner, p, name, strlen(name), -1);
+    struct handin* h = &class->handin[handin];
+    if (s->canvas) e->time = s->attachment;
+    h->canvas = s->canvas;
+    h->moodle = !s->canvas;
+    h->fixed |= s->canvas;  // its files have the time of the download
+    h->late |= s->late;
+    if (s->attachment > h->order) h->order = s->attachment;
+    set_time(class, handin, roster_time(class, &class->row[h->row], s->owner.number));
+    give(class, e, handin, s->rest ? s->rest : "", -1);
+    if (!s->rest) snprintf(e->why, sizeof e->why, "a text or a link, no file");
+}
+
+// Nobody gets for a name the row of somebody who has its number or address.
+static void claim_rows(struct class* class, const struct place* place, int places) {
+    for (int p = 0; p < places; p++)
+        for (int i = 0; i < place[p].count && place[p].submitters; i++)
+            for (int k = 0; k < place[p].submitters[i].count; k++)
+                row_claim(class, &place[p].submitters[i].owner[k], p);
+    for (int i = 0; i < class->entries && !class->plain; i++) {
+        struct said s;
+        int p = 0;
+        while (p < places && !is_in(&class->entry[i], place[p].path)) p++;
+        if (p == places || place[p].submitters) continue;
+        if (!platform_says(class->entry[i].path + strlen(place[p].path), &s)) continue;
+        number_said(class, &s);
+        row_claim(class, &s.owner, p);
+    }
+}
+
+// The time of the archive that the place is, or lies in; 0: it is in none.
+static int64_t archive_time(const struct class* class, const char* place) {
+    for (int i = 0; i < class->entries; i++) {
+        const struct entry* e = &class->entry[i];
+        const size_t n = strlen(e->path);
+        if (e->kind == ENTRY_ARCHIVE && !strncmp(place, e->path, n) && (n == 0 || place[n] == '/'))
+            return e->time;
+    }
+    return 0;
+}
+
+// Whatever came back in one copy may have the time of that copy. Moodle's zip_writer.php gives no
+// time to what it writes, and ZipStream takes the present one: the hours of a large class are
+// minutes there. Its archive, as a browser saves it, is as old.
+static void find_copied(struct class* class, const struct place* place, int places) {
+    enum { MOMENT = 120, DOWNLOAD = 600 };
+    for (int p = 0; p < places; p++) {
+        int64_t first = INT64_MAX, last = 0;
+        int count = 0;
+        bool moodle = false;
+        for (int i = 0; i < class->handins; i++) {
+            const struct handin* h = &class->handin[i];
+            if (h->place != p || h->fixed || h->of >= 0 || !h->time) continue;
+            first = h->time < first ? h->time : first;
+            last = h->time > last ? h->time : last;
+            moodle |= h->moodle;
+            count++;
+        }
+        const int64_t archive = moodle ? archive_time(class, place[p].path) : 0;
+        const bool as_archive =
+            archive && archive - first <= DOWNLOAD && last - archive <= DOWNLOAD;
+        const bool at_once = last - first <= (moodle ? DOWNLOAD : MOMENT);
+        if (place[p].mail || !((at_once && count >= (moodle ? 2 : 3)) || as_archive)) continue;
+        for (int i = 0; i < class->handins; i++) {
+            struct handin* h = &class->handin[i];
+            h->copied |= h->place == p && !h->fixed;
+        }
+    }
+}
+
+// What the others of a group have handed in came when it came.
+static void share_times(struct class* class) {
+    for (int i = 0; i < class->handins; i++) {
+        struct handin* h = &class->handin[i];
+        if (h->of < 0) continue;
+        const struct handin* o = &class->handin[h->of];
+        if (!h->time) h->time = o->time, h->copied = o->copied;
+        h->late |= o->late;
+        h->canvas = o->canvas;
+        h->order = o->order;
+    }
 }
 
 // Is the folder a place, or has it one?
@@ -444,12 +545,13 @@ static bool holds_place(const struct place* place, int places, const char* folde
 
 void layout(struct class* class) {
     static struct place place[MOST_PLACES];
-    int places = find_places(class, place);
+    const int places = find_places(class, place);
     for (int p = 0; p < places; p++) {
         place[p].index = p;
         place[p].archive = is_archive(class, place[p].path);
         read_metadata(class, &place[p]);
     }
+    claim_rows(class, place, places);
     for (int i = 0; i < class->entries; i++) {
         struct entry* e = &class->entry[i];
         struct said s;
@@ -462,25 +564,14 @@ void layout(struct class* class) {
         const char* path = e->path + strlen(place[p].path);
         if (place[p].submitters) {
             give_submitted(class, &place[p], e);
-        } else if (!class->plain && (is_moodle(path, &s) || is_canvas(path, &s))) {
-            if (s.canvas && class->roster_kind != ROSTER_CANVAS)
-                snprintf(s.owner.number, sizeof s.owner.number, "%s", s.owner.key);
-            if (class->roster_kind != ROSTER_CANVAS) s.owner.key[0] = '\0';
-            int row = index_of(class, row_of_owner(class, &s.owner, p));
-            char name[ID_SIZE + 8];
-            snprintf(name, sizeof name, "%s%s", s.owner.name, s.late ? " LATE" : "");
-            int h = handin_of(class, row, &place[p], name, strlen(name));
-            if (s.canvas) e->time = s.attachment;
-            class->handin[h].canvas = s.canvas;
-            class->handin[h].fixed = s.canvas;  // its files have the time of the download
-            class->handin[h].late |= s.late;
-            set_time(class, h, roster_time(class, &class->row[row], s.owner.number));
-            give(class, e, h, s.rest ? s.rest : "", -1);
-            if (!s.rest) snprintf(e->why, sizeof e->why, "a text or a link, no file");
+        } else if (!class->plain && platform_says(path, &s)) {
+            give_said(class, &place[p], e, &s);
         } else if (!is_stray(path)) {
             give_named(class, &place[p], e);
         }
     }
+    find_copied(class, place, places);
+    share_times(class);
     for (int p = 0; p < places; p++) free(place[p].submitters);
     for (int i = class->entries; i-- > 0;) {
         struct entry* e = &class->entry[i];

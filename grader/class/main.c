@@ -141,8 +141,9 @@ static void choose_seeds(struct class* class) {
             SHA256Update(&hash, (const uint8_t*)l->name, strlen(l->name) + 1);
             SHA256Final(digest, &hash);
             memcpy(&l->seed, digest, sizeof l->seed);
-        } else if (!seed_before(class, l) &&
-                   getrandom(&l->seed, sizeof l->seed, 0) != sizeof l->seed) {
+        } else if (seed_before(class, l)) {
+            class->kept_seed = true;
+        } else if (getrandom(&l->seed, sizeof l->seed, 0) != sizeof l->seed) {
             class_refuse("no random seed: %s", strerror(errno));
         }
     }
@@ -188,6 +189,7 @@ static void class_free(struct class* class) {
     for (int l = 0; l < class->lessons; l++) free(class->lesson[l].untouched);
     table_free(&class->roster_table);
     table_free(&class->who);
+    free(class->who_use);
     free(class->row);
 }
 
@@ -208,9 +210,10 @@ int main(int argc, char** argv) {
     if (class.replay) return replay(&class);
     if (class.dry) {
         rules_fill_late(&class);
+        book_points(&class);  // says what is wrong with a table
         book_say_collected(&class);
         class_free(&class);
-        return 0;
+        return !class.student && todo_print() ? TODO_STATUS : 0;
     }
     if (class.student && !class_row(&class, class.student))
         class_refuse("STUDENT=%s: nobody is called so", class.student);
@@ -221,8 +224,11 @@ int main(int argc, char** argv) {
     int jobs = jobs_plan(&class);
     if (!class.student) printf("%d rows, ", class.rows);
     printf("%d files to grade; %s device, isolation %s, %s\n", jobs, class.device, class.isolation,
-           class.secret ? "secret seed" : "a seed of this class");
+           class.secret      ? "secret seed"
+           : class.kept_seed ? "the seed of the run before"
+                             : "a seed of this class");
     fflush(stdout);
+    if (jobs > 0 && !class.student) todo_print();  // before hours of work
     if (jobs > 0 && !strcmp(class.engine, "slurm"))
         slurm_run(&class, jobs);
     else if (jobs > 0)
@@ -235,5 +241,6 @@ int main(int argc, char** argv) {
     for (int i = 0; i < class.rows; i++)
         errors += !class.row[i].known && class_asks(&class, &class.row[i]);
     class_free(&class);
-    return errors ? 3 : 0;
+    const int todo = class.student ? 0 : todo_print();
+    return errors ? 3 : todo ? TODO_STATUS : 0;
 }

@@ -53,6 +53,8 @@ static bool read_submission(yaml_document_t* d, const char* name, const yaml_nod
         copy(o->key, sizeof o->key, text_of(value_of(d, who, "sid")));
         copy(o->email, sizeof o->email, text_of(value_of(d, who, "email")));
         if (!o->name[0]) memcpy(o->name, o->email[0] ? o->email : o->key, KEY_SIZE);
+        // What tells two of one name apart, in this export
+        memcpy(o->number, o->key[0] ? o->key : o->email, KEY_SIZE);
         to->count += o->name[0] != '\0';
     }
     return to->count > 0;

@@ -84,6 +84,14 @@ char* name_utf8(const char* name, size_t size, const char* charset) {
     return whole;
 }
 
+void name_copy(char to[ID_SIZE], const char* text) {
+    char* utf8 = name_utf8(text, strlen(text), "windows-1252");
+    size_t n = strlen(utf8);
+    while (n > 0 && utf8[n - 1] == ' ') n--;
+    snprintf(to, ID_SIZE, "%.*s", (int)n, utf8);
+    free(utf8);
+}
+
 void name_fold(const char* name, char* key, size_t room) {
     UErrorCode error = U_ZERO_ERROR;
     int32_t n, letters = 0;
@@ -104,6 +112,29 @@ void name_fold(const char* name, char* key, size_t room) {
     free(utf8);
     free(folded);
     free(wide);
+}
+
+static int by_text(const void* a, const void* b) {
+    return strcmp(a, b);
+}
+
+void name_words(const char* name, char* words, size_t room) {
+    enum { MOST = 12 };
+    char word[MOST][FOLD_SIZE], one[FOLD_SIZE];
+    int count = 0;
+    words[0] = '\0';
+    for (const char* p = name; *p;) {
+        size_t n = strcspn(p, " ,;\t_");
+        snprintf(one, sizeof one, "%.*s", (int)n, p);
+        if (n > 0 && count < MOST) name_fold(one, word[count], FOLD_SIZE);
+        if (n > 0 && count < MOST && word[count][0]) count++;
+        p += n + (p[n] != '\0');
+    }
+    qsort(word, (size_t)count, FOLD_SIZE, by_text);
+    for (int i = 0; i < count; i++) {
+        size_t n = strlen(words);
+        snprintf(words + n, room - n, "%s%s", n ? " " : "", word[i]);
+    }
 }
 
 int text_columns(const char* text) {

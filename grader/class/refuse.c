@@ -1,6 +1,7 @@
-// refuse.c: how a run ends that cannot go on. See class.h.
+// refuse.c: how a run ends that cannot go on, and what its instructor has to look at. See class.h.
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "class/class.h"
 
@@ -10,4 +11,28 @@ void class_refuse(const char* format, ...) {
     text_vsay(stderr, format, values);
     va_end(values);
     exit(2);
+}
+
+static char** todo;
+static int todos;
+
+void todo_say(const char* format, ...) {
+    char text[2 * WHY_SIZE];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    // The tables are read twice in a run.
+    for (int i = 0; i < todos; i++)
+        if (!strcmp(todo[i], text)) return;
+    char** grown = realloc(todo, (size_t)(todos + 1) * sizeof *grown);
+    if (!grown || !(grown[todos] = strdup(text))) class_refuse("no memory for what is to be done");
+    todo = grown;
+    todos++;
+}
+
+int todo_print(void) {
+    if (todos > 0) fprintf(stderr, "\nTo be looked at:\n");
+    for (int i = 0; i < todos; i++) text_say(stderr, "  %s", todo[i]);
+    return todos;
 }

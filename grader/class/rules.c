@@ -56,10 +56,22 @@ static bool is_meant(const char* text, const struct class_lesson* l) {
     return !strcmp(text, "*") || class_names(text, l->name);
 }
 
-static void warn_unknown(const struct class* class, int which, int record, const char* name) {
-    if (class->told || class->student) return;
-    text_say(stderr, "%s, record %d: there is no student %s in this run",
-             class_path(class, "%s", tables[which].file), record + 1, name);
+// Notes a record that is about nobody, or about no lesson of this run. Of rules and weights it is
+// enough that the course has the lesson: they may be those of a whole term.
+static void check_record(const struct class* class, int which, int record, const char* student,
+                         const char* lesson) {
+    const bool points = which == LATE || which == OVERRIDES;
+    bool found = !strcmp(lesson, "*");
+    for (int l = 0; l < class->lessons; l++) found |= is_meant(lesson, &class->lesson[l]);
+    for (int k = 0; k < class->known_lessons && !points; k++)
+        found |= class_names(lesson, class->known_lesson[k]);
+    if (student)
+        todo_say("%s, record %d has no effect: there is no student %s in this run",
+                 class_path(class, "%s", tables[which].file), record + 1, student);
+    if (!found)
+        todo_say("%s, record %d has no effect: there is no lesson \"%s\" in this %s",
+                 class_path(class, "%s", tables[which].file), record + 1, lesson,
+                 points ? "run" : "course");
 }
 
 void rules_weights(struct class* class) {
@@ -67,10 +79,12 @@ void rules_weights(struct class* class) {
     int c[COLUMNS];
     read_table(class, WEIGHTS, &t, c);
     for (int l = 0; l < class->lessons; l++) class->weight[l] = 1;
-    for (int i = 1; i < t.records; i++)
+    for (int i = 1; i < t.records; i++) {
+        check_record(class, WEIGHTS, i, NULL, t.record[i][c[0]]);
         for (int l = 0; l < class->lessons; l++)
             if (is_meant(t.record[i][c[0]], &class->lesson[l]))
                 class->weight[l] = number(class, WEIGHTS, i, t.record[i][c[1]], 0, 1e6);
+    }
     table_free(&t);
 }
 
@@ -94,18 +108,24 @@ void rules_late(struct class* class) {
     int r[COLUMNS], c[COLUMNS];
     read_table(class, LATE_RULES, &rules, r);
     read_table(class, LATE, &late, c);
+    for (int i = 1; i < rules.records; i++)
+        check_record(class, LATE_RULES, i, NULL, rules.record[i][r[0]]);
     for (int i = 1; i < late.records; i++) {
         struct row* row = class_row(class, late.record[i][c[0]]);
         double days = number(class, LATE, i, late.record[i][c[2]], 0, 1e4);
-        if (!row) warn_unknown(class, LATE, i, late.record[i][c[0]]);
+        check_record(class, LATE, i, row ? NULL : late.record[i][c[0]], late.record[i][c[1]]);
         for (int l = 0; l < class->lessons && row; l++) {
             struct cell_points* p = &row->cell[l].now;
             if (!is_meant(late.record[i][c[1]], &class->lesson[l]) || !p->known) continue;
             double left = left_after(class, &rules, r, &class->lesson[l], days);
             p->points = p->graded * left / 100;
+            char was[WHY_SIZE];
+            const char* more = strchr(p->note, ';');  // which file counts stays said
+            snprintf(was, sizeof was, "%.490s",
+                     more && row->cell[l].state == CELL_TAKEN ? more : "");
             if (left < 100)
-                snprintf(p->note, sizeof p->note, "%d, %g day%s late: %g %%", p->graded, days,
-                         days == 1 ? "" : "s", left);
+                snprintf(p->note, sizeof p->note, "%d, %g day%s late: %g %%%s", p->graded, days,
+                         days == 1 ? "" : "s", left, was);
         }
     }
     table_free(&rules);
@@ -123,12 +143,13 @@ void rules_overrides(struct class* class) {
         if (!reason[0])
             class_refuse("%s, record %d: an override needs a reason",
                          class_path(class, "overrides.csv"), i + 1);
-        if (!row) warn_unknown(class, OVERRIDES, i, student);
+        check_record(class, OVERRIDES, i, row ? NULL : student, t.record[i][c[1]]);
         for (int l = 0; l < class->lessons && row; l++) {
             struct cell_points* p = &row->cell[l].now;
             if (!is_meant(t.record[i][c[1]], &class->lesson[l])) continue;
-            char was[2 * WHY_SIZE];
-            snprintf(was, sizeof was, "%s", p->note);
+            char was[NOTE_SIZE];
+            points_note(p, was);
+            p->reason[0] = '\0';
             snprintf(p->note, sizeof p->note, "%.190s (instead of: %.190s)", reason, was);
             plain_line(
                 p->note);  // a spreadsheet may save any bytes, and %.190s may cut a character
@@ -175,16 +196,15 @@ static bool has_line(const struct class* class, const struct table* late, const 
 }
 
 void rules_fill_late(const struct class* class) {
-    enum { SEVERAL = 3, MOMENT = 120 };  // hand-ins; seconds
     struct table rules, late;
-    int r[COLUMNS], c[COLUMNS], added = 0, timed = 0, unknown = 0;
-    int64_t first = INT64_MAX, last = 0;
+    int r[COLUMNS], c[COLUMNS], added = 0, copied = 0, unknown = 0;
     char *text, days_text[32];
     size_t size;
     read_table(class, LATE_RULES, &rules, r);
     read_table(class, LATE, &late, c);
     FILE* f = open_memstream(&text, &size);
     if (!f) class_refuse("no memory for %s", tables[LATE].file);
+    fputs(TABLE_MARK, f);
     fputs(tables[LATE].titles, f);
     for (int i = 1; i < late.records; i++)
         for (int k = 0; k < 4; k++)
@@ -195,14 +215,11 @@ void rules_fill_late(const struct class* class) {
             time_t when = due(class, &rules, r, &class->lesson[l]);
             bool own = has_line(class, &late, c, &class->row[i], &class->lesson[l]);
             unknown += when && cell->state == CELL_TAKEN && !cell->time && !cell->marked && !own;
-            double days = when && cell->time > when ? (double)(cell->time - when) / 86400 : 0;
-            if (cell->state != CELL_TAKEN || (days <= 0 && !cell->late)) continue;
-            if (own) continue;
-            if (days > 0) {
-                timed++;
-                first = cell->time < first ? cell->time : first;
-                last = cell->time > last ? cell->time : last;
-            }
+            // What is in a download that was made before the date came before the date.
+            const bool after = when && cell->state == CELL_TAKEN && cell->time > when && !own;
+            copied += after && cell->copied && !cell->late;
+            double days = after && !cell->copied ? (double)(cell->time - when) / 86400 : 0;
+            if (cell->state != CELL_TAKEN || own || (days <= 0 && !cell->late)) continue;
             // Canvas says that it is late, and not how much.
             snprintf(days_text, sizeof days_text, "%.4g",
                      days > 0.01  ? ceil(100 * days) / 100
@@ -219,10 +236,14 @@ void rules_fill_late(const struct class* class) {
     if (added > 0 && !class->student)
         printf("late hand-ins: %d more in %s; look at them\n", added,
                class_path(class, "%s", tables[LATE].file));
-    if (timed >= SEVERAL && last - first <= MOMENT && !class->student)
-        printf(
-            "%d of them within two minutes: is it the time of a copy, and not of the hand-ins?\n",
-            timed);
+    if (copied > 0 && !class->student)
+        todo_say(
+            "%d of the files have one time, that of a download or of a copy, and it is after they "
+            "were due. Nothing says when they were handed in: nobody is taken for late. Moodle's "
+            "grading worksheet as ROSTER= has the times; else write who was late into %s, and "
+            "take `due` out of %s",
+            copied, class_path(class, "%s", tables[LATE].file),
+            class_path(class, "%s", tables[LATE_RULES].file));
     if (unknown > 0 && !class->student)
         printf("nothing says when %d of the files came in: taken as not late\n", unknown);
     free(text);

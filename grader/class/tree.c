@@ -17,6 +17,7 @@
 // Of one folder in SUBMISSIONS.
 enum { DEEPEST = 12, MOST_ENTRIES = 20000, MOST_TAKEN = 64 << 20 };
 
+#define unread "a %s archive cannot be read here; a .zip can"
 static const char special[] = "not a regular file", large[] = "larger than 1 MiB";
 
 struct tree_walk {
@@ -97,7 +98,11 @@ static void take_told(void* to, enum told kind, const char* name, int64_t time, 
     snprintf(path, sizeof path, "%s%s", o->prefix, utf8);
     free(utf8);
     if (!path[strlen(o->prefix)]) return;
-    if (kind == TOLD_FILE || kind == TOLD_OTHER) {
+    const bool closed = path[without_ending(path, closed_endings)];
+    if (kind == TOLD_OTHER && closed) {
+        add_bad(class, path, o->time ? o->time : time, unread, file_ending(path));
+        class->entry[class->entries - 1].inner_time = time;
+    } else if (kind == TOLD_FILE || kind == TOLD_OTHER) {
         bool wanted = kind == TOLD_FILE && may_be(class, path + strlen(o->prefix));
         struct entry* e = add(class, wanted ? ENTRY_FILE : ENTRY_OTHER, path);
         if (wanted && !(e->data = malloc(size + 1))) class_refuse("no memory for a file");
@@ -140,8 +145,7 @@ static void add_file(struct tree_walk* w, int fd, const char* path) {
     } else if (path[without_ending(path, archive_endings)]) {
         open_archive(w, fd, path, st.st_mtime);
     } else if (path[without_ending(path, closed_endings)]) {
-        add_bad(class, path, st.st_mtime, "a %s archive cannot be read here; a .zip can",
-                file_ending(path));
+        add_bad(class, path, st.st_mtime, unread, file_ending(path));
     } else if (!may_be(class, path)) {
         add(class, ENTRY_OTHER, path)->time = w->git ? 0 : st.st_mtime;
     } else if (st.st_size > SIZE_LIMIT) {

@@ -103,7 +103,7 @@ static void canvas(const struct class* class, FILE* f) {
         const char* student = field(class, row, "Student");
         table_field(f, own && student[0] ? student : row->last[0] ? name : row->name, false);
         table_field(f, own ? field(class, row, "ID") : "", false);
-        table_field(f, own ? field(class, row, "SIS User ID") : "", false);
+        table_field(f, own ? field(class, row, "SIS User ID") : row->student_number, false);
         table_field(f, own ? field(class, row, "SIS Login ID") : row->email, false);
         table_field(f, field(class, row, "Section"), false);
         for (int l = 0; l < class->lessons; l++) {
@@ -154,7 +154,7 @@ static void moodle(const struct class* class, FILE* f) {
         if (class->has_roster && row->record < 0) continue;
         table_field(f, row->first, false);
         table_field(f, row->last[0] ? row->last : row->name, false);
-        table_field(f, field(class, row, "ID number"), false);
+        table_field(f, row->student_number, false);
         table_field(f, row->email, false);
         for (int l = 0; l < class->lessons; l++)
             // Moodle refuses the whole table for one grade above 100: a bonus ends there.

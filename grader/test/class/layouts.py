@@ -2,7 +2,8 @@
 
 usage: layouts.py DIR     writes DIR/CASE/submissions (or submissions.zip), DIR/CASE/options for
 make class, and DIR/CASE/expected: what DRY=yes has to print, sorted; where a student's file is
-taken, DIR/CASE/taken/ID/LESSON has what it must be.
+taken, DIR/CASE/taken/ID/LESSON has what it must be. DIR/CASE/ends is the status with which the
+program has to end, and DIR/CASE/todo has what it must say then.
 
 The layouts are those of Moodle's mod/assign/classes/downloader.php, Canvas's lib/content_zipper.rb
 and lib/gradebook_exporter.rb, GitHub's gh-classroom (clone student-repos) and Gradescope's export.
@@ -27,7 +28,7 @@ class Case:
     def __init__(self, name, lesson="01", roster=None, submissions="submissions", **options):
         self.dir = os.path.join(root, name)
         self.to = os.path.join(self.dir, submissions)
-        self.lines, self.left_out = [], []
+        self.lines, self.left_out, self.to_do, self.ends = [], [], [], 0
         os.makedirs(self.dir)
         self.options = {"LESSON": lesson, "SUBMISSIONS": self.to, **options}
         if roster is not None:
@@ -65,6 +66,21 @@ class Case:
         """What skipped.csv has to say."""
         self.left_out.append(f'"{name}","{path}","{why}"\n')
 
+    def todo(self, *texts):
+        """What has to be looked at: all else is done."""
+        self.to_do += texts
+        self.ends = 4
+
+    def refused(self, *texts):
+        """The run ends before it has made anything."""
+        self.to_do += texts
+        self.ends = 2
+
+    def stranger(self):
+        """The last line is of somebody who is not on the roster."""
+        self.lines[-1] += " (not on the roster)"
+        self.todo("not on the roster, so that no export has their points")
+
     def missing(self, name, note="", lesson="01"):
         self.line(name, "missing", lesson, note)
 
@@ -74,6 +90,10 @@ class Case:
             f.write("".join(sorted(line + "\n" for line in self.lines)))
         with open(os.path.join(self.dir, "skipped"), "w") as f:
             f.write("".join(self.left_out))
+        with open(os.path.join(self.dir, "todo"), "w") as f:
+            f.write("".join(text + "\n" for text in self.to_do))
+        with open(os.path.join(self.dir, "ends"), "w") as f:
+            f.write(f"{self.ends}")
         with open(os.path.join(self.dir, "options"), "w") as f:
             f.write("".join(f"{k}={v}\n" for k, v in self.options.items()))
 
@@ -155,12 +175,23 @@ def plain():
     c.file("places/a/vector_add.cu", "old")
     c.file("places/b/vector_add.cu", "new", hours=1)
     c.file("places/c/vector_add.cu", "new", hours=1)
-    c.taken("places", "new", note="b/vector_add.cu counts, and not a/vector_add.cu")
-    c.file("both/vector_add (1).cu", "one")
+    c.taken("places", "new", note="b/vector_add.cu of 2026-11-20 13:00 counts, and not a/vector_add.cu of "
+            "2026-11-20 12:00")
+    # The right name counts, and what may be a correction of it is named.
+    c.file("both/vector_add (1).cu", "one", hours=2)
     c.file("both/vector_add.cu", "right")
-    c.taken("both", "right")
+    c.taken("both", "right", note="vector_add.cu of 2026-11-20 12:00 counts, and not vector_add (1).cu of "
+            "2026-11-20 14:00")
+    c.file("old/vector_add.cu", "right")
+    c.file("old/before/vector_add.cu", "one")
+    c.file("old/grader/test/vector_add.cu", "the grader's")
+    c.taken("old", "right", note="vector_add.cu counts, and not before/vector_add.cu")
     c.file("rar.rar", "Rar!")
     c.line("rar", "not taken", note="rar.rar: a .rar archive cannot be read here; a .zip can")
+    for name in ("sevenzip.zip", "seventar.tar"):
+        c.file(name, zipped({"work.7z": "7z", "__MACOSX/._work.7z": "7z"}))
+        c.line(name[:8], "not taken", note="work.7z: a .7z archive cannot be read here; a .zip can")
+    c.file("seven/__MACOSX/._work.zip", "no zip")
     c.file("seven/work.7z", "7z")
     c.line("seven", "not taken", note="work.7z: a .7z archive cannot be read here; a .zip can")
     c.file("large/vector_add.cu", "x" * 1100000)
@@ -183,6 +214,10 @@ def plain():
     c.taken("max", "max")
     c.file("max-paul.cu", "max-paul")
     c.taken("max-paul", "max-paul")
+    # What is of a lesson that this run does not grade is called so.
+    c.file("lost/transpose (1).cu", "x")
+    c.missing("lost", "handed in: transpose (1).cu (of lesson 02)" + wanted)
+    c.skipped("lost", "lost/transpose (1).cu", "of a lesson that this run does not grade")
     # Nobody's files make no students.
     for name in ["README.txt", "Thumbs.db", "__MACOSX/._ada", ".DS_Store", "notes.pdf", "Makefile",
                  "vector_add.cu", "bob_12_flash_forward.cu"]:
@@ -204,6 +239,7 @@ def plain():
     c.line("link", "not taken", note="a symbolic link")
     c.lines = [line if line.startswith(("ada:", "absent:", "lea:", "max:")) else line + " (not on the roster)"
                for line in c.lines]
+    c.todo("vector_add.cu: nobody knows whose it is", "not on the roster, so that no export has their points")
     c.close()
 
 
@@ -220,13 +256,12 @@ def latest():
     c.file("ada.zip", zipped({"vector_add.cu": "new"}), hours=5)
     c.taken("ada", "new", note="handed in more than once; the latest counts: ada.zip")
     c.skipped("ada", "ada/answers.txt", "a later hand-in counts")
-    c.missing("ada", "handed in: vector_add.cu; wanted: answers.txt; ada of 2026-11-20 12:00 has it, "
-              "and does not count: the latest counts as a whole", "21")
+    c.missing("ada", "ada of 2026-11-20 12:00 has it, and does not count: the latest counts as a whole", "21")
     # The folder came later.
     c.file("bob/vector_add.cu", "new", hours=9)
     c.file("bob.zip", zipped({"vector_add.cu": "old"}), hours=5)
     c.taken("bob", "new", note="handed in more than once; the latest counts: bob")
-    c.missing("bob", "handed in: vector_add.cu; wanted: answers.txt", "21")
+    c.missing("bob", "", "21")
     # One file for each lesson is no second hand-in.
     c.file("carl_01_vector_add.cu", "carl")
     c.file("carl_21_flop_counting.txt", "carl", hours=50)
@@ -236,19 +271,18 @@ def latest():
     c.file("dora.zip", "no zip", hours=70)
     c.file("dora/vector_add.cu", "dora")
     c.taken("dora", "dora", note="dora.zip of 2026-11-23 10:00: no archive, or a broken one")
-    c.missing("dora", "handed in: vector_add.cu; wanted: answers.txt; dora.zip of 2026-11-23 10:00: "
-              "no archive, or a broken one", "21")
+    c.missing("dora", "dora.zip of 2026-11-23 10:00: no archive, or a broken one", "21")
     # No time tells them apart.
     c.file("eve/vector_add.cu", "first")
     c.file("eve.zip", zipped({"vector_add.cu": "second"}))
     c.taken("eve", "first", note="handed in more than once; no time says which is the latest, this counts: eve")
-    c.missing("eve", "handed in: vector_add.cu; wanted: answers.txt", "21")
+    c.missing("eve", "", "21")
     # Nor these, but of the first nobody worked on anything. The note stands there once.
     c.file("fay/vector_add.cu", exercise())
     c.file("fay.zip", zipped({"vector_add.cu": "fay"}))
     c.file("fay_vector_add.cu", "fay")
     c.taken("fay", "fay", note="handed in more than once; no time says which is the latest, this counts: fay.zip")
-    c.missing("fay", "handed in: vector_add.cu; wanted: answers.txt", "21")
+    c.missing("fay", "", "21")
     c.close()
 
 
@@ -278,7 +312,7 @@ def moodle():
         if name == "moodle_roster":
             c.taken("Anna Schmidt", "1003")
             c.taken("Anna Schmidt (1004)", "1004", note="")
-            c.lines[-1] += " (not on the roster)"
+            c.stranger()
         else:
             c.taken("Anna Schmidt (u1003@example.org)", "1003")
             c.taken("Anna Schmidt (u1004@example.org)", "1004")
@@ -307,7 +341,27 @@ def moodle():
     for first, last, n in PEOPLE[:3]:
         c.file(f"{first} {last}_{n}_assignsubmission_file_/vector_add.cu", f"{n}", hours=90)
         c.taken(f"{first} {last}", str(n))
-    c.lines.append("3 of them within two minutes: is it the time of a copy, and not of the hand-ins?")
+    c.todo("3 of the files have one time, that of a download or of a copy, and it is after they were due")
+    c.close()
+    # Two are enough in a download, and in one that came before the date nobody is late.
+    for name, hours, count in (("moodle_download", 90, 2), ("moodle_early", 0, 2)):
+        c = Case(name, roster=participants)
+        c.in_out("late_rules.csv", DUE)
+        c.file("COURSE-1.zip", zipped({f"{first} {last}_{n}_assignsubmission_file_/vector_add.cu": str(n)
+                                       for first, last, n in PEOPLE[:count]}, flag_utf8=True, hours=hours), hours=hours)
+        for first, last, n in PEOPLE[:3]:
+            c.taken(f"{first} {last}", str(n)) if n < 1001 + count else c.missing(f"{first} {last}")
+        if hours:
+            c.todo(f"{count} of the files have one time")
+        c.close()
+    # One alone, in a zip as old as its file.
+    c = Case("moodle_alone", roster=participants)
+    c.in_out("late_rules.csv", DUE)
+    c.file("COURSE-1.zip", zipped({"Ada Lovelace_1001_assignsubmission_file_/vector_add.cu": "ada"}, hours=90), hours=90)
+    c.taken("Ada Lovelace", "ada")
+    c.missing("Jürgen Weiß")
+    c.missing("Anna Schmidt")
+    c.todo("1 of the files have one time")
     c.close()
     # Two downloads as they came, unpacked by nobody; the numbers are others in each.
     c = Case("moodle_zips", lesson="01,21", roster=participants)
@@ -321,7 +375,6 @@ def moodle():
         if n < 1003:
             c.taken(f"{first} {last}", str(n), "21")
     c.missing("Anna Schmidt", "", "21")
-    c.lines[-1] = "Anna Schmidt: 21 missing: handed in: vector_add.cu; wanted: answers.txt"
     c.close()
 
 
@@ -350,11 +403,11 @@ def canvas():
         else:
             for path, text in files.items():
                 c.file(path, text)
-        c.taken("Ada Lovelace", "ada")
+        c.taken("Ada Lovelace", "ada", note="vector_add-1.cu counts, and not vector_add.cu")
         c.taken("Ada Lovelace", "ada", "21")
         c.taken("Jürgen Weiß", "jw", late=True, note="handed in more than once; the latest counts: "
                 "weißjürgen LATE")
-        c.missing("Jürgen Weiß", "handed in: vector_add.cu, notes_1_2.pdf; wanted: answers.txt; weißjürgen "
+        c.missing("Jürgen Weiß", "handed in: notes_1_2.pdf; wanted: answers.txt; weißjürgen "
                   "has it, and does not count: the latest counts as a whole", "21")
         for lesson, wanted in (("01", CU), ("21", TXT)):
             c.missing("Nora Nobody", f"handed in: nobodynora_18235_text.html; wanted: {wanted}", lesson)
@@ -474,7 +527,7 @@ def accounts():
     c.taken("Ada Lovelace", "503")
     c.missing("Jürgen Weiß")
     c.taken("Guest", "504")
-    c.lines[-1] += " (not on the roster)"
+    c.stranger()
     c.close()
     # Without a roster, too: a second zip, with a name of its own.
     c = Case("accounts_plain")
@@ -495,8 +548,237 @@ def twins():
     c.missing("Anna Schmidt (a1@example.org)", "")
     c.taken("Anna Schmidt (a2@example.org)", "a2")
     c.taken("Anna Schmidt (which?)", "unclear")
-    c.lines[-1] += " (not on the roster)"
+    c.stranger()
     c.taken("Max Weber", "mw")
+    c.close()
+
+
+def teams():
+    # A team's hand-in is of all whom who.csv names, a line each; who is in no group shares one
+    # without a number.
+    roster = "First name,Last name,ID number,Email address\n" + "".join(
+        f"{first},{last},{n},u{n}@example.org\n" for first, last, n in PEOPLE[:3])
+    mark = "_assignsubmission_file_/vector_add.cu"
+    teams = zipped({"Gruppe 7_512" + mark: "seven", "Default group" + mark: "default"}, hours=1)
+    c = Case("teams", roster=roster)
+    c.file("COURSE-1.zip", teams)
+    c.in_out("who.csv", "handed_in,student\nGruppe 7,Ada Lovelace\nGruppe 7,Weiß Jürgen\nGruppe 7,1001\n"
+             "Default group,Anna Schmidt\n")
+    c.taken("Ada Lovelace", "seven")
+    c.taken("Jürgen Weiß", "seven")
+    c.taken("Anna Schmidt", "default")
+    c.close()
+    # Before anybody has written it, each is a row of its own, and the run says what is to be done.
+    for name, flat in (("teams_unclear", False), ("teams_flat", True)):
+        c = Case(name, roster=roster)
+        for team in ("Gruppe 7_512", "Default group"):
+            c.file(f"{team}_assignsubmission_file_{'' if flat else '/'}vector_add.cu", team)
+        for first, last, _ in PEOPLE[:3]:
+            c.missing(f"{first} {last}")
+        c.taken("Gruppe 7", "Gruppe 7_512")
+        c.stranger()
+        c.taken("Default group", "Default group")
+        c.stranger()
+        c.todo("not one hand-in is of somebody on it. Is it the roster of this course?",
+               "Default group, Gruppe 7.", "for a group a line a student")
+        c.close()
+    # When a team has handed in says the worksheet, for each of them.
+    c = Case("teams_times", roster='Identifier,"Full name","Email address",Status,Grade,"Maximum Grade",'
+             '"Grade can be changed","Last modified (submission)","Last modified (grade)"\n'
+             '"Participant 1001","Ada Lovelace",u1@example.org,"Submitted for grading",,50.00,Yes,'
+             '"Friday, 20 November 2026, 1:12 PM",-\n'
+             '"Participant 1002","Jürgen Weiß",u2@example.org,"Submitted for grading",,50.00,Yes,'
+             '"Friday, 20 November 2026, 12:12 PM",-\n')
+    c.in_out("late_rules.csv", DUE)
+    c.in_out("who.csv", "handed_in,student\nGruppe 7,1001\nGruppe 7,Participant 1002\n")
+    c.file("Gruppe 7_512" + mark, "seven", hours=90)
+    c.taken("Ada Lovelace", "seven")
+    c.taken("Jürgen Weiß", "seven")
+    c.close()
+    # A Gradescope group, one of whom is somebody's second account; the account is a pair's.
+    c = Case("teams_gradescope", roster="student\nada\nbob\ncarl\n")
+    c.in_out("who.csv", "handed_in,student\nThe Pair,bob\nThe Pair,carl\n")
+    c.file("submission_metadata.yml", "submission_1:\n  :submitters:\n  - :name: ada\n  - :name: The Pair\n")
+    c.file("submission_1/vector_add.cu", "all")
+    for name in ("ada", "bob", "carl"):
+        c.taken(name, "all")
+    c.close()
+    # A line that is about nothing, and one that may be about two.
+    c = Case("who_idle", roster="student\nada\n")
+    c.in_out("who.csv", "handed_in,student\nada l.,ada\n")
+    c.file("ada.cu", "ada")
+    c.taken("ada", "ada")
+    c.todo("out/who.csv, record 2: nothing was handed in as ada l.")
+    c.close()
+    c = Case("who_two", roster=roster)
+    c.in_out("who.csv", "handed_in,student\nAnna,1003\n")
+    for n in (501, 502):
+        c.file(f"Anna_{n}{mark}", str(n))
+    c.refused('two have handed in as Anna. Write "Anna (501)" or "Anna (502)".')
+    c.close()
+    c = Case("who_one", roster=roster)
+    c.in_out("who.csv", "handed_in,student\nAnna (501),1003\nAnna (502),1002\n")
+    for n in (501, 502):
+        c.file(f"Anna_{n}{mark}", str(n))
+    c.taken("Anna Schmidt", "501")
+    c.taken("Jürgen Weiß", "502")
+    c.missing("Ada Lovelace")
+    c.close()
+
+
+def same_names():
+    # Two of one name are two, if their numbers are, with a roster or without.
+    meta = "".join(f"submission_{n}:\n  :submitters:\n  - :name: Anna Schmidt\n    :sid: '{sid}'\n"
+                   f"    :email: a{sid}@example.org\n" for n, sid in ((1, "00109"), (2, "00108")))
+    for name, roster in (("names_gradescope", None), ("names_stranger", "Name,SID,Email\nAnna Schmidt,00108,x@example.org\n")):
+        c = Case(name, roster=roster)
+        c.file("assignment_9_export/submission_metadata.yml", meta)
+        c.file("assignment_9_export/submission_1/vector_add.cu", "109")
+        c.file("assignment_9_export/submission_2/vector_add.cu", "108")
+        if roster:
+            c.taken("Anna Schmidt", "108")
+            c.taken("Anna Schmidt (00109)", "109")
+            c.stranger()
+        else:
+            c.taken("Anna Schmidt (00108)", "108")
+            c.taken("Anna Schmidt (00109)", "109")
+        c.close()
+    c = Case("names_moodle")
+    for n in (1003, 1004):
+        c.file(f"Anna Schmidt_{n}_assignsubmission_file_/vector_add.cu", str(n))
+        c.taken(f"Anna Schmidt ({n})", str(n))
+    c.close()
+    # Canvas's gradebook has all: another number is another one. And a suffix is no first name.
+    book = ("Student,ID,SIS User ID,SIS Login ID,Section,Lesson 1 (4711)\n    Points Possible,,,,,10.00\n"
+            '"Schmidt, Anna",18240,s1,as,G,\n"Smith, Jr., John",18239,s2,js,G,\n"Roe, Jane, III",18241,s3,jr,G,\n')
+    c = Case("names_canvas", roster=book)
+    c.file("submissions.zip", zipped({"schmidtanna_18299_1_vector_add.cu": "guest",
+                                      "smithjrjohn_18239_2_vector_add.cu": "john",
+                                      "gruppe7_18241_3_vector_add.cu": "group"}))
+    c.missing("Anna Schmidt")
+    c.taken("schmidtanna", "guest")
+    c.stranger()
+    c.taken("John Smith, Jr.", "john")
+    c.taken("Jane Roe, III", "group")
+    c.todo('"gruppe7" has the number of Jane Roe, III, and another name: a group?')
+    c.close()
+
+
+def downloads():
+    # What came by mail lies beside the download, in a folder of its own, and counts.
+    roster = "First name,Last name,ID number,Email address\n" + "".join(
+        f"{first},{last},{n},u{n}@example.org\n" for first, last, n in PEOPLE[:2])
+    mark = "_assignsubmission_file_/vector_add.cu"
+    files = {"Ada Lovelace_11" + mark: "old", "Jürgen Weiß_12" + mark: "jw"}
+    for name in ("mail_zip", "mail_folder", "mail_canvas"):
+        c = Case(name, roster=roster)
+        if name == "mail_zip":
+            c.file("COURSE-1.zip", zipped(files, flag_utf8=True, hours=9), hours=9)
+        elif name == "mail_folder":
+            for path, text in files.items():
+                c.file(path, text, hours=9)
+        else:
+            c.file("lovelaceada_11_2470111_vector_add.cu", "old")
+            c.file("weißjürgen_12_2470112_vector_add.cu", "jw")
+        c.file("mail/Ada Lovelace/vector_add.cu", "new")
+        c.taken("Ada Lovelace", "new", note="handed in more than once; what came by mail counts: Ada Lovelace in mail "
+                "of 2026-11-20 12:00")
+        c.taken("Jürgen Weiß", "jw")
+        c.close()
+    # Elsewhere nobody knows whose it is; a table beside a download is nobody's hand-in.
+    c = Case("mail_beside", roster=roster)
+    c.file("COURSE-1.zip", zipped(files, flag_utf8=True))
+    c.file("Ada Lovelace/vector_add.cu", "new")
+    c.refused("COURSE-1.zip/ looks like a download of the class, and Ada Lovelace/ lies beside it",
+              "may lie beside it in a folder `mail`")
+    c.close()
+    c = Case("table_beside", roster=roster)
+    c.file("COURSE-1.zip", zipped(files, flag_utf8=True))
+    c.file("participants.csv", "x")
+    c.taken("Ada Lovelace", "old")
+    c.taken("Jürgen Weiß", "jw")
+    c.close()
+    # Of two downloads with one name in both the note says which.
+    c = Case("two_zips", roster=roster)
+    c.file("COURSE-1.zip", zipped(files, flag_utf8=True, hours=1))
+    c.file("COURSE-1 (1).zip", zipped({"Ada Lovelace_11" + mark: "new"}, flag_utf8=True, hours=5))
+    c.taken("Ada Lovelace", "new", note="handed in more than once; the latest counts: Ada Lovelace in "
+            "COURSE-1 (1).zip of 2026-11-20 17:00")
+    c.taken("Jürgen Weiß", "jw")
+    c.close()
+    # Two assignments of Canvas: a note is about the files of its own; the higher number came later.
+    book = ("Student,ID,SIS User ID,SIS Login ID,Section\n"
+            '"Lovelace, Ada",11,s1,ada,G\n"Weiß, Jürgen",12,s2,jw,G\n"Nobody, Nora",13,s3,nn,G\n"Berg, Zoë",14,s4,zb,G\n')
+    c = Case("two_assignments", lesson="01,21", roster=book)
+    c.file("hw01.zip", zipped({"lovelaceada_11_5_vector_add.cu": "ada", "weißjürgen_12_6_vector_add.cu": "jw",
+                               "nobodynora_13_text.html": "x", "bergzoë_14_7_vector_add.cu": "old",
+                               "bergzoë_14_8_main.cu": "x"}, flag_utf8=True))
+    c.file("hw21.zip", zipped({"lovelaceada_11_15_answers final.txt": "x", "nobodynora_13_16_answers.txt": "nora",
+                               "bergzoë_14_17_vector_add.cu": "zoe", "weißjürgen_12_18_answers.txt": "jw"}, flag_utf8=True))
+    c.taken("Ada Lovelace", "ada")
+    c.missing("Ada Lovelace", "handed in: answers final.txt; wanted: answers.txt", "21")
+    c.taken("Jürgen Weiß", "jw")
+    c.taken("Jürgen Weiß", "jw", "21")
+    c.missing("Nora Nobody", "handed in: nobodynora_13_text.html; wanted: vector_add.cu")
+    c.taken("Nora Nobody", "nora", "21")
+    c.taken("Zoë Berg", "zoe", note="handed in more than once; the latest counts: bergzoë in hw21.zip")
+    c.missing("Zoë Berg", "", "21")
+    c.close()
+    # A 7z in a download
+    c = Case("moodle_seven", roster=roster)
+    c.file("COURSE-1.zip", zipped({"Ada Lovelace_11_assignsubmission_file_/hw1.7z": "7z", **{k: v for k, v in files.items()
+                                   if k[0] == "J"}}, flag_utf8=True))
+    c.line("Ada Lovelace", "not taken", note="hw1.7z: a .7z archive cannot be read here; a .zip can")
+    c.taken("Jürgen Weiß", "jw")
+    c.close()
+    # Canvas without names, with a text among the files
+    c = Case("canvas_anonymous")
+    c.file("submissions.zip", zipped({"anon_aB3x9_1_vector_add.cu": "one", "LATE_anon_Zz12q_2_vector_add.cu": "two",
+                                      "anon_Qq77w_text.html": "x"}))
+    c.taken("anon_aB3x9", "one")
+    c.taken("anon_Zz12q", "two", late=True)
+    c.missing("anon_Qq77w", "handed in: anon_Qq77w_text.html; wanted: vector_add.cu")
+    c.close()
+
+
+def rosters():
+    # What a roster does not tell is said before anything is graded.
+    hand_in = "Ada Lovelace_11_assignsubmission_file_/vector_add.cu"
+    c = Case("roster_german", roster='ID,"Vollständiger Name",E-Mail-Adresse,Status,Bewertung\n'
+             '"Teilnehmer/in11","Ada Lovelace",ada@example.org,Abgegeben,\n')
+    c.file(hand_in, "ada")
+    c.refused("no column is known to hold names", "in English")
+    c.close()
+    c = Case("roster_other", roster="student\nGrace Hopper\n")
+    c.file(hand_in, "ada")
+    c.missing("Grace Hopper")
+    c.taken("Ada Lovelace", "ada")
+    c.stranger()
+    c.todo("not one hand-in is of somebody on it. Is it the roster of this course?")
+    c.close()
+    c = Case("roster_numbers", roster="id,email,section\n007,a@example.org,1\n")
+    c.file("007/vector_add.cu", "bond")
+    c.taken("007", "bond")
+    c.close()
+    c = Case("roster_empty", roster="student,email\n")
+    c.file("ada.cu", "ada")
+    c.refused("there is no student in it")
+    c.close()
+    # Lines of the instructor's tables that have no effect
+    c = Case("tables", roster="Identifier,Full name,Email address,Status,Grade,Maximum Grade\n"
+             'Participant 11,"John Smith, Jr.",js@example.org,,,50.00\n')
+    c.file("John Smith, Jr._11_assignsubmission_file_/vector_add.cu", "john")
+    c.taken("John Smith, Jr.", "john")
+    c.in_out("overrides.csv", 'student,lesson,points,reason\n11,01,50,by number\n"Smith, Jr., John",01,60,in another order\n'
+             "caarl,01,70,nobody\n11,07,80,no such lesson\n")
+    c.in_out("late.csv", "student,lesson,days,from\n11,7,1,x\n")
+    c.in_out("weights.csv", "lesson,weight\n07,2\n99,1\n")
+    c.in_out("late_rules.csv", "lesson,grace_days,percent_per_day,least_percent,due\nvektor,0,10,0,\n")
+    c.todo("out/overrides.csv, record 4 has no effect: there is no student caarl in this run",
+           'out/overrides.csv, record 5 has no effect: there is no lesson "07" in this run',
+           'out/late.csv, record 2 has no effect: there is no lesson "7" in this run',
+           'out/weights.csv, record 3 has no effect: there is no lesson "99" in this course',
+           'out/late_rules.csv, record 2 has no effect: there is no lesson "vektor" in this course')
     c.close()
 
 
@@ -520,7 +802,21 @@ def mixed():
 
 
 def hostile():
-    c = Case("hostile")
+    # Nobody but the instructor knows which it is.
+    c = Case("hostile_refused")
+    c.file("bob.cu", "bob")
+    c.file("mallory.zip", zipped({"bob_18233_1_vector_add.cu": "x", "carl_1_assignsubmission_file_/vector_add.cu": "x"}))
+    c.refused("mallory.zip/ looks like a download of the class, and files lie beside it", "LAYOUT=plain")
+    c.close()
+    # With names of one student alone it is hers.
+    c = Case("hostile_one")
+    c.file("bob.cu", "bob")
+    c.file("moody/bob_18233_1_vector_add.cu", "x")
+    c.taken("bob", "bob")
+    c.line("moody", "missing", note="handed in: bob_18233_1_vector_add.cu; wanted: vector_add.cu")
+    c.todo("moody/ looks like a download, but there are other hand-ins beside it")
+    c.close()
+    c = Case("hostile", LAYOUT="plain")
     # A student's archive that looks like a platform's download of others is the student's.
     c.file("bob.cu", "bob")
     c.file("mallory.zip", zipped({"bob_18233_1_vector_add.cu": "x", "carl_1_assignsubmission_file_/vector_add.cu": "x",
@@ -544,4 +840,4 @@ def hostile():
 
 
 plain(), latest(), moodle(), canvas(), gradescope(), classroom(), untouched(), endings(), accounts(), twins()
-mixed(), hostile()
+teams(), same_names(), downloads(), rosters(), mixed(), hostile()
