@@ -34,11 +34,6 @@ static void say_reason(const struct result* r, char reason[200]) {
     plain_line(reason);
 }
 
-const char* points_note(const struct cell_points* p, char text[NOTE_SIZE]) {
-    snprintf(text, NOTE_SIZE, "%s%s%s", p->note, p->reason[0] ? "; " : "", p->reason);
-    return text;
-}
-
 static void points_of(const struct class* class, struct row* row, int lesson, struct result* r) {
     struct cell* cell = &row->cell[lesson];
     struct cell_points* p = &cell->now;

@@ -500,6 +500,10 @@ void collect(struct class* class);
 // has no line for that student and lesson. When a lesson was due stands in late_rules.csv.
 void rules_fill_late(const struct class* class);
 
+// The note of a cell with the reason for no points, for who reads the gradebook.
+enum { NOTE_SIZE = 3 * WHY_SIZE };
+const char* points_note(const struct cell_points* p, char text[NOTE_SIZE]);
+
 // Reads the tables, and makes empty ones: weights.csv; late_rules.csv and late.csv; overrides.csv.
 // The points that they are about are there. Each ends the program if its table cannot be read, and
 // notes the records without effect.
@@ -557,10 +561,6 @@ void book_points(struct class* class);
 
 // Points as all tables have them, with two digits behind the point; "" if they are not known.
 const char* points_text(bool known, double points, char text[32]);
-
-// The note of a cell with the reason for no points, for who reads the gradebook.
-enum { NOTE_SIZE = 3 * WHY_SIZE };
-const char* points_note(const struct cell_points* p, char text[NOTE_SIZE]);
 
 // Prints what counts of what was handed in: a line for each row and lesson.
 void book_say_collected(const struct class* class);

@@ -166,8 +166,8 @@ static bool is_of_other(const struct class* class, const struct handin* h, const
     return false;
 }
 
-// "; handed in: gqa_final (2).cu; wanted: gqa.cu": the files that are most like the wanted one. What
-// counts for another lesson is no answer to the question what became of this one.
+// "; handed in: gqa_final (2).cu; wanted: gqa.cu": the files that are most like the wanted one.
+// What counts for another lesson is no answer to the question what became of this one.
 static void say_near(const struct class* class, int handin, int lesson, char why[WHY_SIZE]) {
     enum { SHOWN = 3 };
     const struct handin* h = &class->handin[handin];
@@ -289,8 +289,8 @@ static void take(struct class* class, struct row* row, int lesson, struct entry*
     if (!same) class_write(path, e->data, e->size);
 }
 
-// The latest first: what came by mail; by their times or numbers, else one that the platform calls late; else one in which
-// something was worked on; else the first in the order of the names.
+// The latest first: what came by mail; by their times or numbers, else one that the platform calls
+// late; else one in which something was worked on; else the first in the order of the names.
 static int by_time(const void* a, const void* b) {
     const struct handin *x = *(struct handin*const*)a, *y = *(struct handin*const*)b;
     if (x->mailed != y->mailed) return x->mailed ? -1 : 1;
@@ -496,7 +496,8 @@ static int by_id(const void* a, const void* b) {
     return strcmp(((const struct row*)a)->id, ((const struct row*)b)->id);
 }
 
-// What each download is about: the lesson of nearly all files in it, if there are several downloads.
+// What each download is about: the lesson of nearly all files in it, if there are several
+// downloads.
 static void find_lessons_of_places(struct class* class) {
     int count[MOST_PLACES][LESSONS] = {{0}}, places = 0;
     for (int i = 0; i < class->handins; i++) {

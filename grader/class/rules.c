@@ -52,6 +52,11 @@ static double number(const struct class* class, int which, int record, const cha
     return value;
 }
 
+const char* points_note(const struct cell_points* p, char text[NOTE_SIZE]) {
+    snprintf(text, NOTE_SIZE, "%s%s%s", p->note, p->reason[0] ? "; " : "", p->reason);
+    return text;
+}
+
 static bool is_meant(const char* text, const struct class_lesson* l) {
     return !strcmp(text, "*") || class_names(text, l->name);
 }

@@ -136,8 +136,9 @@ static struct row spelled[] = {
     {.id = "Ada L", .name = "Ada L", .fold = {"adal", "lada"}},
     {.id = "ada", .name = "ada", .fold = {"ada"}},
     {.id = "Ada", .name = "Ada", .fold = {"ada"}},
+    {.id = "z", .name = "z", .words = "john jr smith", .number = "1001"},
 };
-static const struct class alike_but_for_case = {.row = spelled, .rows = 3};
+static const struct class alike_but_for_case = {.row = spelled, .rows = 4};
 
 // An id is exact; a name is one student's, or nobody's.
 START_TEST(test_rows) {
@@ -160,6 +161,8 @@ START_TEST(test_rows_by_spelling) {
     ck_assert_ptr_eq(class_row(&alike_but_for_case, "ada"), &spelled[1]);
     ck_assert_ptr_eq(class_row(&alike_but_for_case, "Ada"), &spelled[2]);
     ck_assert_ptr_null(class_row(&alike_but_for_case, "..."));
+    ck_assert_ptr_eq(class_row(&alike_but_for_case, "Smith, Jr., John"), &spelled[3]);
+    ck_assert_ptr_eq(class_row(&alike_but_for_case, "1001"), &spelled[3]);
 }
 END_TEST
 

@@ -1,0 +1,232 @@
+"""owners.py: cases of layouts.py about whose a hand-in is: teams, names that two have, mail, rosters."""
+
+from cases import DUE, PEOPLE, Case, zipped
+
+
+def teams():
+    # A team's hand-in is of all whom who.csv names, a line each; who is in no group shares one
+    # without a number.
+    roster = "First name,Last name,ID number,Email address\n" + "".join(
+        f"{first},{last},{n},u{n}@example.org\n" for first, last, n in PEOPLE[:3])
+    mark = "_assignsubmission_file_/vector_add.cu"
+    teams = zipped({"Gruppe 7_512" + mark: "seven", "Default group" + mark: "default"}, hours=1)
+    c = Case("teams", roster=roster)
+    c.file("COURSE-1.zip", teams)
+    c.in_out("who.csv", "handed_in,student\nGruppe 7,Ada Lovelace\nGruppe 7,Weiß Jürgen\nGruppe 7,1001\n"
+             "Default group,Anna Schmidt\n")
+    c.taken("Ada Lovelace", "seven")
+    c.taken("Jürgen Weiß", "seven")
+    c.taken("Anna Schmidt", "default")
+    c.close()
+    # Before anybody has written it, each is a row of its own, and the run says what is to be done.
+    for name, flat in (("teams_unclear", False), ("teams_flat", True)):
+        c = Case(name, roster=roster)
+        for team in ("Gruppe 7_512", "Default group"):
+            c.file(f"{team}_assignsubmission_file_{'' if flat else '/'}vector_add.cu", team)
+        for first, last, _ in PEOPLE[:3]:
+            c.missing(f"{first} {last}")
+        c.taken("Gruppe 7", "Gruppe 7_512")
+        c.stranger()
+        c.taken("Default group", "Default group")
+        c.stranger()
+        c.todo("not one hand-in is of somebody on it. Is it the roster of this course?",
+               "Default group, Gruppe 7.", "for a group a line a student")
+        c.close()
+    # When a team has handed in says the worksheet, for each of them.
+    c = Case("teams_times", roster='Identifier,"Full name","Email address",Status,Grade,"Maximum Grade",'
+             '"Grade can be changed","Last modified (submission)","Last modified (grade)"\n'
+             '"Participant 1001","Ada Lovelace",u1@example.org,"Submitted for grading",,50.00,Yes,'
+             '"Friday, 20 November 2026, 1:12 PM",-\n'
+             '"Participant 1002","Jürgen Weiß",u2@example.org,"Submitted for grading",,50.00,Yes,'
+             '"Friday, 20 November 2026, 12:12 PM",-\n')
+    c.in_out("late_rules.csv", DUE)
+    c.in_out("who.csv", "handed_in,student\nGruppe 7,1001\nGruppe 7,Participant 1002\n")
+    c.file("Gruppe 7_512" + mark, "seven", hours=90)
+    c.taken("Ada Lovelace", "seven")
+    c.taken("Jürgen Weiß", "seven")
+    c.close()
+    # A Gradescope group, one of whom is somebody's second account; the account is a pair's.
+    c = Case("teams_gradescope", roster="student\nada\nbob\ncarl\n")
+    c.in_out("who.csv", "handed_in,student\nThe Pair,bob\nThe Pair,carl\n")
+    c.file("submission_metadata.yml", "submission_1:\n  :submitters:\n  - :name: ada\n  - :name: The Pair\n")
+    c.file("submission_1/vector_add.cu", "all")
+    for name in ("ada", "bob", "carl"):
+        c.taken(name, "all")
+    c.close()
+    # A line that is about nothing, and one that may be about two.
+    c = Case("who_idle", roster="student\nada\n")
+    c.in_out("who.csv", "handed_in,student\nada l.,ada\n")
+    c.file("ada.cu", "ada")
+    c.taken("ada", "ada")
+    c.todo("out/who.csv, record 2: nothing was handed in as ada l.")
+    c.close()
+    c = Case("who_two", roster=roster)
+    c.in_out("who.csv", "handed_in,student\nAnna,1003\n")
+    for n in (501, 502):
+        c.file(f"Anna_{n}{mark}", str(n))
+    c.refused('two have handed in as Anna. Write "Anna (501)" or "Anna (502)".')
+    c.close()
+    c = Case("who_one", roster=roster)
+    c.in_out("who.csv", "handed_in,student\nAnna (501),1003\nAnna (502),1002\n")
+    for n in (501, 502):
+        c.file(f"Anna_{n}{mark}", str(n))
+    c.taken("Anna Schmidt", "501")
+    c.taken("Jürgen Weiß", "502")
+    c.missing("Ada Lovelace")
+    c.close()
+
+
+def same_names():
+    # Two of one name are two, if their numbers are, with a roster or without.
+    meta = "".join(f"submission_{n}:\n  :submitters:\n  - :name: Anna Schmidt\n    :sid: '{sid}'\n"
+                   f"    :email: a{sid}@example.org\n" for n, sid in ((1, "00109"), (2, "00108")))
+    for name, roster in (("names_gradescope", None), ("names_stranger", "Name,SID,Email\nAnna Schmidt,00108,x@example.org\n")):
+        c = Case(name, roster=roster)
+        c.file("assignment_9_export/submission_metadata.yml", meta)
+        c.file("assignment_9_export/submission_1/vector_add.cu", "109")
+        c.file("assignment_9_export/submission_2/vector_add.cu", "108")
+        if roster:
+            c.taken("Anna Schmidt", "108")
+            c.taken("Anna Schmidt (00109)", "109")
+            c.stranger()
+        else:
+            c.taken("Anna Schmidt (00108)", "108")
+            c.taken("Anna Schmidt (00109)", "109")
+        c.close()
+    c = Case("names_moodle")
+    for n in (1003, 1004):
+        c.file(f"Anna Schmidt_{n}_assignsubmission_file_/vector_add.cu", str(n))
+        c.taken(f"Anna Schmidt ({n})", str(n))
+    c.close()
+    # Canvas's gradebook has all: another number is another one. And a suffix is no first name.
+    book = ("Student,ID,SIS User ID,SIS Login ID,Section,Lesson 1 (4711)\n    Points Possible,,,,,10.00\n"
+            '"Schmidt, Anna",18240,s1,as,G,\n"Smith, Jr., John",18239,s2,js,G,\n"Roe, Jane, III",18241,s3,jr,G,\n')
+    c = Case("names_canvas", roster=book)
+    c.file("submissions.zip", zipped({"schmidtanna_18299_1_vector_add.cu": "guest",
+                                      "smithjrjohn_18239_2_vector_add.cu": "john",
+                                      "gruppe7_18241_3_vector_add.cu": "group"}))
+    c.missing("Anna Schmidt")
+    c.taken("schmidtanna", "guest")
+    c.stranger()
+    c.taken("John Smith, Jr.", "john")
+    c.taken("Jane Roe, III", "group")
+    c.todo('"gruppe7" has the number of Jane Roe, III, and another name: a group?')
+    c.close()
+
+
+def downloads():
+    # What came by mail lies beside the download, in a folder of its own, and counts.
+    roster = "First name,Last name,ID number,Email address\n" + "".join(
+        f"{first},{last},{n},u{n}@example.org\n" for first, last, n in PEOPLE[:2])
+    mark = "_assignsubmission_file_/vector_add.cu"
+    files = {"Ada Lovelace_11" + mark: "old", "Jürgen Weiß_12" + mark: "jw"}
+    for name in ("mail_zip", "mail_folder", "mail_canvas"):
+        c = Case(name, roster=roster)
+        if name == "mail_zip":
+            c.file("COURSE-1.zip", zipped(files, flag_utf8=True, hours=9), hours=9)
+        elif name == "mail_folder":
+            for path, text in files.items():
+                c.file(path, text, hours=9)
+        else:
+            c.file("lovelaceada_11_2470111_vector_add.cu", "old")
+            c.file("weißjürgen_12_2470112_vector_add.cu", "jw")
+        c.file("mail/Ada Lovelace/vector_add.cu", "new")
+        c.taken("Ada Lovelace", "new", note="handed in more than once; what came by mail counts: Ada Lovelace in mail "
+                "of 2026-11-20 12:00")
+        c.taken("Jürgen Weiß", "jw")
+        c.close()
+    # Elsewhere nobody knows whose it is; a table beside a download is nobody's hand-in.
+    c = Case("mail_beside", roster=roster)
+    c.file("COURSE-1.zip", zipped(files, flag_utf8=True))
+    c.file("Ada Lovelace/vector_add.cu", "new")
+    c.refused("COURSE-1.zip/ looks like a download of the class, and Ada Lovelace/ lies beside it",
+              "may lie beside it in a folder `mail`")
+    c.close()
+    c = Case("table_beside", roster=roster)
+    c.file("COURSE-1.zip", zipped(files, flag_utf8=True))
+    c.file("participants.csv", "x")
+    c.taken("Ada Lovelace", "old")
+    c.taken("Jürgen Weiß", "jw")
+    c.close()
+    # Of two downloads with one name in both the note says which.
+    c = Case("two_zips", roster=roster)
+    c.file("COURSE-1.zip", zipped(files, flag_utf8=True, hours=1))
+    c.file("COURSE-1 (1).zip", zipped({"Ada Lovelace_11" + mark: "new"}, flag_utf8=True, hours=5))
+    c.taken("Ada Lovelace", "new", note="handed in more than once; the latest counts: Ada Lovelace in "
+            "COURSE-1 (1).zip of 2026-11-20 17:00")
+    c.taken("Jürgen Weiß", "jw")
+    c.close()
+    # Two assignments of Canvas: a note is about the files of its own; the higher number came later.
+    book = ("Student,ID,SIS User ID,SIS Login ID,Section\n"
+            '"Lovelace, Ada",11,s1,ada,G\n"Weiß, Jürgen",12,s2,jw,G\n"Nobody, Nora",13,s3,nn,G\n"Berg, Zoë",14,s4,zb,G\n')
+    c = Case("two_assignments", lesson="01,21", roster=book)
+    c.file("hw01.zip", zipped({"lovelaceada_11_5_vector_add.cu": "ada", "weißjürgen_12_6_vector_add.cu": "jw",
+                               "nobodynora_13_text.html": "x", "bergzoë_14_7_vector_add.cu": "old",
+                               "bergzoë_14_8_main.cu": "x"}, flag_utf8=True))
+    c.file("hw21.zip", zipped({"lovelaceada_11_15_answers final.txt": "x", "nobodynora_13_16_answers.txt": "nora",
+                               "bergzoë_14_17_vector_add.cu": "zoe", "weißjürgen_12_18_answers.txt": "jw"}, flag_utf8=True))
+    c.taken("Ada Lovelace", "ada")
+    c.missing("Ada Lovelace", "handed in: answers final.txt; wanted: answers.txt", "21")
+    c.taken("Jürgen Weiß", "jw")
+    c.taken("Jürgen Weiß", "jw", "21")
+    c.missing("Nora Nobody", "handed in: nobodynora_13_text.html; wanted: vector_add.cu")
+    c.taken("Nora Nobody", "nora", "21")
+    c.taken("Zoë Berg", "zoe", note="handed in more than once; the latest counts: bergzoë in hw21.zip")
+    c.missing("Zoë Berg", "", "21")
+    c.close()
+    # A 7z in a download
+    c = Case("moodle_seven", roster=roster)
+    c.file("COURSE-1.zip", zipped({"Ada Lovelace_11_assignsubmission_file_/hw1.7z": "7z", **{k: v for k, v in files.items()
+                                   if k[0] == "J"}}, flag_utf8=True))
+    c.line("Ada Lovelace", "not taken", note="hw1.7z: a .7z archive cannot be read here; a .zip can")
+    c.taken("Jürgen Weiß", "jw")
+    c.close()
+    # Canvas without names, with a text among the files
+    c = Case("canvas_anonymous")
+    c.file("submissions.zip", zipped({"anon_aB3x9_1_vector_add.cu": "one", "LATE_anon_Zz12q_2_vector_add.cu": "two",
+                                      "anon_Qq77w_text.html": "x"}))
+    c.taken("anon_aB3x9", "one")
+    c.taken("anon_Zz12q", "two", late=True)
+    c.missing("anon_Qq77w", "handed in: anon_Qq77w_text.html; wanted: vector_add.cu")
+    c.close()
+
+
+def rosters():
+    # What a roster does not tell is said before anything is graded.
+    hand_in = "Ada Lovelace_11_assignsubmission_file_/vector_add.cu"
+    c = Case("roster_german", roster='ID,"Vollständiger Name",E-Mail-Adresse,Status,Bewertung\n'
+             '"Teilnehmer/in11","Ada Lovelace",ada@example.org,Abgegeben,\n')
+    c.file(hand_in, "ada")
+    c.refused("no column is known to hold names", "in English")
+    c.close()
+    c = Case("roster_other", roster="student\nGrace Hopper\n")
+    c.file(hand_in, "ada")
+    c.missing("Grace Hopper")
+    c.taken("Ada Lovelace", "ada")
+    c.stranger()
+    c.todo("not one hand-in is of somebody on it. Is it the roster of this course?")
+    c.close()
+    c = Case("roster_numbers", roster="id,email,section\n007,a@example.org,1\n")
+    c.file("007/vector_add.cu", "bond")
+    c.taken("007", "bond")
+    c.close()
+    c = Case("roster_empty", roster="student,email\n")
+    c.file("ada.cu", "ada")
+    c.refused("there is no student in it")
+    c.close()
+    # Lines of the instructor's tables that have no effect
+    c = Case("tables", roster="Identifier,Full name,Email address,Status,Grade,Maximum Grade\n"
+             'Participant 11,"John Smith, Jr.",js@example.org,,,50.00\n')
+    c.file("John Smith, Jr._11_assignsubmission_file_/vector_add.cu", "john")
+    c.taken("John Smith, Jr.", "john")
+    c.in_out("overrides.csv", 'student,lesson,points,reason\n11,01,50,by number\n"Smith, Jr., John",01,60,in another order\n'
+             "caarl,01,70,nobody\n11,07,80,no such lesson\n")
+    c.in_out("late.csv", "student,lesson,days,from\n11,7,1,x\n")
+    c.in_out("weights.csv", "lesson,weight\n07,2\n99,1\n")
+    c.in_out("late_rules.csv", "lesson,grace_days,percent_per_day,least_percent,due\nvektor,0,10,0,\n")
+    c.todo("out/overrides.csv, record 4 has no effect: there is no student caarl in this run",
+           'out/overrides.csv, record 5 has no effect: there is no lesson "07" in this run',
+           'out/late.csv, record 2 has no effect: there is no lesson "7" in this run',
+           'out/weights.csv, record 3 has no effect: there is no lesson "99" in this course',
+           'out/late_rules.csv, record 2 has no effect: there is no lesson "vektor" in this course')
+    c.close()
