@@ -148,6 +148,7 @@ struct entry {
     const char* inside;        // its path in the hand-in
     int lesson;                // the lesson that its name says; -1: none
     bool taken;
+    bool of_template;  // nearly everybody has it
     char why[160];
 };
 
@@ -416,6 +417,9 @@ struct row* class_row_of_id(const struct class* class, const char* id);
 // student; if nobody is called just so, the name in another spelling or order. NULL if there is
 // none. Ends the program if it may be either of two.
 struct row* class_row(const struct class* class, const char* text);
+
+// The same, but NULL if it may be two, and the reason in why, which else is "".
+struct row* class_row_or(const struct class* class, const char* text, char why[WHY_SIZE]);
 
 // Does STUDENT= mean the row? True of every row without STUDENT=.
 bool class_asks(const struct class* class, const struct row* row);

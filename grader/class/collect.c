@@ -458,6 +458,40 @@ static const char* why_not(const struct class* class, const struct entry* e) {
                          : "an empty file";
 }
 
+static int by_path(const void* a, const void* b, void* to) {
+    const struct class* class = to;
+    const struct entry *x = *(struct entry*const*)a, *y = *(struct entry*const*)b;
+    const int places = class->handin[x->handin].place - class->handin[y->handin].place;
+    return places ? places : strcmp(x->inside, y->inside);
+}
+
+// What nearly everybody has handed in at the same path is the template's: a line for each student
+// would hide the one that matters. A line of the table says it of all of them.
+static void skip_template(const struct class* class, FILE* to) {
+    enum { FEWEST = 3 };
+    int handins[MOST_PLACES] = {0}, n = 0;
+    struct entry** other = calloc((size_t) class->entries + 1, sizeof *other);
+    char text[80];
+    if (!other) class_refuse("no memory for skipped.csv");
+    for (int i = 0; i < class->handins; i++) handins[class->handin[i].place]++;
+    for (int i = 0; i < class->entries; i++) {
+        struct entry* e = &class->entry[i];
+        if (e->kind == ENTRY_OTHER && e->handin >= 0 && e->inside[0] && !e->why[0]) other[n++] = e;
+    }
+    qsort_r(other, (size_t)n, sizeof *other, by_path, (void*)class);
+    for (int i = 0, end; i < n; i = end) {
+        for (end = i; end < n && by_path(&other[i], &other[end], (void*)class) == 0;) end++;
+        const int all = handins[class->handin[other[i]->handin].place];
+        if (end - i < FEWEST || 2 * (end - i) <= all) continue;
+        for (int k = i; k < end; k++) other[k]->of_template = true;
+        snprintf(text, sizeof text, "in %d of %d hand-ins: no lesson's file", end - i, all);
+        table_field(to, "", false);
+        table_field(to, other[i]->inside, false);
+        table_field(to, text, true);
+    }
+    free(other);
+}
+
 static void write_skipped(const struct class* class) {
     enum { SHOWN = 50, SAID = 10 };
     char* text;
@@ -466,10 +500,12 @@ static void write_skipped(const struct class* class) {
     FILE* f = open_memstream(&text, &size);
     if (!f) class_refuse("no memory for skipped.csv");
     fputs("student,entry,why\n", f);
+    skip_template(class, f);
     for (int i = 0; i < class->entries; i++) {
         const struct entry* e = &class->entry[i];
         bool whole = e->kind == ENTRY_FOLDER || (e->kind == ENTRY_ARCHIVE && !e->why[0]);
-        if (e->taken || whole || !strcmp(base_name(e->path), METADATA_FILE)) continue;
+        if (e->taken || whole || e->of_template || !strcmp(base_name(e->path), METADATA_FILE))
+            continue;
         const char* why = why_not(class, e);
         if (is_lost(class, e))
             todo_say("%s: nobody knows whose it is. Put it into a folder with the student's name",

@@ -36,7 +36,7 @@ static bool is_called(const struct row* row, const char* text) {
     bool is = !strcmp(row->id, utf8) || !strcmp(row->id, id) || !strcmp(row->name, utf8);
     for (int k = 0; k < KEYS && !is; k++) is = row->key[k][0] && !strcasecmp(row->key[k], utf8);
     // "Participant 1001" of a worksheet is 1001 in all that Moodle shows.
-    is |= row->number[0] && !strcmp(row->number, utf8);
+    is |= row->student_number[0] && !strcmp(row->student_number, utf8);
     free(utf8);
     return is;
 }
@@ -59,8 +59,9 @@ bool row_has_fold(const struct row* row, const char* fold) {
 }
 
 // One student's id may be what another one is called. Whom an instructor means cannot be guessed.
-struct row* class_row(const struct class* class, const char* text) {
+struct row* class_row_or(const struct class* class, const char* text, char why[WHY_SIZE]) {
     struct row* found = NULL;
+    why[0] = '\0';
     char fold[FOLD_SIZE], words[FOLD_SIZE];
     bool just_so = count_called(class, text) > 0, folded = false;
     name_fold(table_text(text), fold, sizeof fold);
@@ -72,14 +73,24 @@ struct row* class_row(const struct class* class, const char* text) {
                   : folded ? row_has_fold(row, fold)
                            : words[0] && !strcmp(row->words, words);
         if (!is) continue;
-        if (found)
-            class_refuse("\"%s\" may be two students: \"%s\", whose id is %s, and \"%s\", whose id "
-                         "is %s. Write \"%s\" for the one, \"%s\" for the other.",
-                         text, found->name, found->id, row->name, row->id, own_name(class, found),
-                         own_name(class, row));
+        if (found) {
+            snprintf(why, WHY_SIZE,
+                     "\"%.56s\" may be two students: \"%.56s\", whose id is %.56s, and \"%.56s\", "
+                     "whose id is %.56s. Write \"%.56s\" for the one, \"%.56s\" for the other.",
+                     text, found->name, found->id, row->name, row->id, own_name(class, found),
+                     own_name(class, row));
+            return NULL;
+        }
         found = row;
     }
     return found;
+}
+
+struct row* class_row(const struct class* class, const char* text) {
+    char why[WHY_SIZE];
+    struct row* row = class_row_or(class, text, why);
+    if (why[0]) class_refuse("%s", why);
+    return row;
 }
 
 bool class_asks(const struct class* class, const struct row* row) {

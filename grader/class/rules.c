@@ -21,6 +21,9 @@ static const struct {
               {"overrides.csv", "student,lesson,points,reason\n", 4}};
 enum { WEIGHTS, LATE_RULES, LATE, OVERRIDES, COLUMNS = 5 };
 
+// From where a line of late.csv is that a run has written.
+static const char by_time[] = "its time", by_mark[] = "marked LATE, taken for a day";
+
 // Reads OUT/file, which must have the needed columns; column[] says where each one is, or -1.
 static void read_table(const struct class* class, int which, struct table* t, int column[COLUMNS]) {
     const char* path = class_path(class, "%s", tables[which].file);
@@ -79,6 +82,25 @@ static void check_record(const struct class* class, int which, int record, const
                  points ? "run" : "course");
 }
 
+// The row that the record is about. If it may be either of two the run cannot go on, but its
+// instructor wants to know of all such records: *refused counts them.
+static struct row* student_of(const struct class* class, int which, int record, const char* text,
+                              int* refused) {
+    char why[WHY_SIZE];
+    struct row* row = class_row_or(class, text, why);
+    if (why[0])
+        text_say(stderr, "%s, record %d: %s", class_path(class, "%s", tables[which].file),
+                 record + 1, why);
+    *refused += why[0] != '\0';
+    return row;
+}
+
+static void refuse_records(const struct class* class, int which, int refused) {
+    if (refused > 0)
+        class_refuse("%s: nothing is changed before that is mended",
+                     class_path(class, "%s", tables[which].file));
+}
+
 void rules_weights(struct class* class) {
     struct table t;
     int c[COLUMNS];
@@ -110,15 +132,19 @@ static double left_after(const struct class* class, const struct table* rules, c
 
 void rules_late(struct class* class) {
     struct table rules, late;
-    int r[COLUMNS], c[COLUMNS];
+    int r[COLUMNS], c[COLUMNS], refused = 0;
     read_table(class, LATE_RULES, &rules, r);
     read_table(class, LATE, &late, c);
     for (int i = 1; i < rules.records; i++)
         check_record(class, LATE_RULES, i, NULL, rules.record[i][r[0]]);
     for (int i = 1; i < late.records; i++) {
-        struct row* row = class_row(class, late.record[i][c[0]]);
+        struct row* row = student_of(class, LATE, i, late.record[i][c[0]], &refused);
         double days = number(class, LATE, i, late.record[i][c[2]], 0, 1e4);
-        check_record(class, LATE, i, row ? NULL : late.record[i][c[0]], late.record[i][c[1]]);
+        const char* from = c[3] < 0 ? "" : late.record[i][c[3]];
+        // A line of an earlier run may be about somebody who is called otherwise by now.
+        const bool own = !strcmp(from, by_time) || !strcmp(from, by_mark);
+        check_record(class, LATE, i, row || own ? NULL : late.record[i][c[0]],
+                     late.record[i][c[1]]);
         for (int l = 0; l < class->lessons && row; l++) {
             struct cell_points* p = &row->cell[l].now;
             if (!is_meant(late.record[i][c[1]], &class->lesson[l]) || !p->known) continue;
@@ -133,17 +159,18 @@ void rules_late(struct class* class) {
                          days == 1 ? "" : "s", left, was);
         }
     }
+    refuse_records(class, LATE, refused);
     table_free(&rules);
     table_free(&late);
 }
 
 void rules_overrides(struct class* class) {
     struct table t;
-    int c[COLUMNS];
+    int c[COLUMNS], refused = 0;
     read_table(class, OVERRIDES, &t, c);
     for (int i = 1; i < t.records; i++) {
         const char *student = t.record[i][c[0]], *reason = t.record[i][c[3]];
-        struct row* row = class_row(class, student);
+        struct row* row = student_of(class, OVERRIDES, i, student, &refused);
         double points = number(class, OVERRIDES, i, t.record[i][c[2]], 0, MOST_POINTS);
         if (!reason[0])
             class_refuse("%s, record %d: an override needs a reason",
@@ -162,6 +189,7 @@ void rules_overrides(struct class* class) {
             p->known = true;
         }
     }
+    refuse_records(class, OVERRIDES, refused);
     table_free(&t);
 }
 
@@ -194,8 +222,10 @@ static time_t due(const struct class* class, const struct table* rules, const in
 
 static bool has_line(const struct class* class, const struct table* late, const int* c,
                      const struct row* row, const struct class_lesson* l) {
+    char why[WHY_SIZE];
     for (int i = 1; i < late->records; i++)
-        if (is_meant(late->record[i][c[1]], l) && class_row(class, late->record[i][c[0]]) == row)
+        if (is_meant(late->record[i][c[1]], l) &&
+            class_row_or(class, late->record[i][c[0]], why) == row)
             return true;
     return false;
 }
@@ -233,7 +263,7 @@ void rules_fill_late(const struct class* class) {
             table_field(f, class->row[i].id, false);
             table_field(f, class->lesson[l].name, false);
             table_field(f, days_text, false);
-            table_field(f, days > 0 ? "its time" : "marked LATE, taken for a day", true);
+            table_field(f, days > 0 ? by_time : by_mark, true);
             added++;
         }
     fclose(f);

@@ -12,6 +12,12 @@ if [ -n "$SECRET" ] && [ ! -f "$SECRET" ]; then
     echo "SECRET=$SECRET does not exist." >&2
     exit 2
 fi
+# One with the data of a secret would turn into one whose data anybody can draw, under the same name.
+holds_secret() { [ -f "$out" ] && zip -sf "$out" 2>/dev/null | grep -qx ' *secret'; }
+if [ -z "$SECRET" ] && holds_secret; then
+    echo "$out holds a secret, and there is no SECRET= now. Name it again, or remove that file first." >&2
+    exit 2
+fi
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 OUT=$work/course sh grader/make/handout.sh >/dev/null || exit 2
@@ -23,4 +29,5 @@ rm -f "$out"
 umask 077
 mkdir -p "$(dirname "$out")" || exit 2
 (cd "$work" && zip -q -r "$out" .) || exit 2
+[ -n "$SECRET" ] || echo "It holds no secret: each submission gets data of its own." >&2
 echo "$out: upload it as the assignment's autograder (lessons/INSTRUCTORS.md)."

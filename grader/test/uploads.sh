@@ -18,10 +18,12 @@ imports() { # imports KIND WANTED: what the platform would enter
 said() { grep -q "$1" "$dir/said" || { cat "$dir/said" && false; }; }
 quiet_of() { ! grep "$1" "$dir/said"; }
 
-# ---- Canvas: a right kernel; a late one, which does not compile; one with another name; nothing
+looks() { ! class "$@" && said ' Error 4$' && said "$to_do"; } # looks OPTION=VALUE...: it ends so, and says $to_do
+
+# ---- Canvas: a right kernel; a late one, in another charset; one with another name; nothing
 mkdir "$dir/submissions"
 cp $solution "$dir/submissions/lovelaceada_18233_2470111_vector_add-1.cu"
-echo 'this is no C' >"$dir/submissions/weißjürgen_LATE_18234_2470113_vector_add.cu"
+iconv -f UTF-8 -t UTF-16 $solution >"$dir/submissions/weißjürgen_LATE_18234_2470113_vector_add.cu"
 cp $solution "$dir/submissions/nobodynora_18235_2470114_my_kernel (2).cu"
 cat >"$dir/roster.csv" <<'CSV'
 Student,ID,SIS User ID,SIS Login ID,Section,Lesson 1: vector add (4711),Lesson 10 (4712),Final Score
@@ -44,6 +46,12 @@ names_it() { for file in gradebook.csv "feedback/Nora Nobody.txt" "exports/grade
 expect "what was handed in under another name is named in all that is read" names_it
 once() { [ "$(grep -c 'error' "$out/feedback/Jürgen Weiß.txt")" -le 3 ] && ! grep FAIL "$out/feedback/Jürgen Weiß.txt"; }
 expect "what does not compile is said once" once
+why='does not compile: this text is in UTF-16; save it in UTF-8'
+says_why() { grep -q "^\"Jürgen Weiß\".*\"0 of 100; $why\"" "$out/gradebook.csv" && said "Jürgen Weiß .* 01: $why"; }
+expect "and why there are no points, in the gradebook and in the run's table" says_why
+expect "the gradebook has the number of the roster" grep -q '"Ada Lovelace","Ada Lovelace","s001",' "$out/gradebook.csv"
+marked() { for file in gradebook.csv late.csv; do [ "$(head -c 3 "$out/$file")" = "$(printf '\357\273\277')" ] || return 1; done; }
+expect "and says to a spreadsheet that it is UTF-8" marked
 expect "so are the points" grep -qx 'Lesson 01_vector_add: 100 of 100' "$out/feedback/Ada Lovelace.txt"
 expect "and those of nothing" grep -qx 'Lesson 01_vector_add: 0 of 100' "$out/feedback/Jürgen Weiß.txt"
 no_percent_names() { ! find "$out" -name '*%[0-9A-F]*' | grep . && ! grep '%[0-9A-F][0-9A-F]' "$dir/said" "$out/log.csv"; }
@@ -65,13 +73,17 @@ cp "$out/late.csv" "$dir/late.csv"
 echo 'Ada Lovelace,01,115.5,"found a mistake of ours; and mended it"' >>"$out/overrides.csv"
 echo '*,0,50,0,' >>"$out/late_rules.csv"
 expect "an override may be a bonus" class
-expect "a day is one" grep -q '"0, 1 day late: 50 %' "$out/gradebook.csv"
+expect "a day is one, and the reason stays" grep -q '"0, 1 day late: 50 %; does not compile' "$out/gradebook.csv"
 expect "which Canvas gets" imports canvas '18233 4711 11.55
 18234 4711 0
 18235 4711 0
 18236 4711 EX
 '
 expect "late.csv is not filled twice" cmp "$dir/late.csv" "$out/late.csv"
+echo 'Ada Lovelacy,01,90,"a slip"' >>"$out/overrides.csv"
+to_do='record 3 has no effect: there is no student Ada Lovelacy'
+expect "an override of nobody is no success" looks
+sed -i '$d' "$out/overrides.csv"
 expect "one student" class STUDENT='Ada Lovelace'
 expect "is said" said 'Ada Lovelace'
 expect "and nothing of others" quiet_of 'Nora\|Weiß\|rows\|mean\|look alike\|late hand-ins'
@@ -105,14 +117,15 @@ mkdir "$dir/submissions/Guest_1003_assignsubmission_file_"
 cp $solution "$dir/submissions/Guest_1003_assignsubmission_file_/"
 printf 'Nora;Nobody;;nora2@example.org\r\n' >>"$dir/roster.csv"
 printf 'wei\303\237 jurgen,01,40,by another spelling\n' >>"$out/overrides.csv"
-expect "with a guest" class
+to_do='not on the roster, so that no export has their points: Guest[.]'
+expect "with a guest" looks
 expect "whom Canvas does not get" imports canvas 'by name: Lovelace, Ada new: 01_vector_add 100
 by name: Nobody, Nora new: 01_vector_add 0
 by name: Nobody, Nora new: 01_vector_add 0
 by name: Weiß, Jürgen new: 01_vector_add 40
 '
-printf 'nora nobody,01,50,which?\n' >>"$out/overrides.csv"
-refused() { ! class "$@" && said 'may be two students: "Nora Nobody (nn@example.org)"'; }
+printf 'nora nobody,01,50,which?\nWei\303\237,01,1,a slip\nNORA NOBODY,01,60,or which?\n' >>"$out/overrides.csv"
+refused() { ! class "$@" && said 'record 3: .* may be two students: "Nora Nobody (nn@example.org)"' && said 'record 5: .* may be two'; }
 expect "an override of two is refused" refused
 rm -r "$dir/submissions/Guest_1003_assignsubmission_file_" "$out/overrides.csv"
 cat >"$dir/roster.csv" <<'CSV'
@@ -122,9 +135,27 @@ lines, ""quoted"""
 "Participant 1002","Jürgen Weiß",jw@example.org,"Submitted for grading",,50.00,Yes,"Monday, 23 November 2026, 6:00 AM",-,
 CSV
 expect "with its grading worksheet" class
+expect "whose numbers the gradebook has" grep -q '"Ada Lovelace","Ada Lovelace","1001",' "$out/gradebook.csv"
+printf '1002,01,40,by its number\n' >>"$out/overrides.csv"
+expect "an override by it" class
+expect "counts" grep -q '"Jürgen Weiß".*"40","by its number' "$out/gradebook.csv"
+sed -i '$d' "$out/overrides.csv"
+expect "and is taken back" class
 expect "the assignment takes the worksheet" imports worksheet '1001 grade 50
 1002 grade 0
 '
 as_it_was() { sed 's/"//g' "$dir/roster.csv" | sed 's/,,50.00/,50,50.00/' | sed -n 2,3p >"$dir/was" && sed 's/"//g' "$out/exports/moodle.csv" | sed -n 2,3p | diff "$dir/was" -; }
 expect "which is as it was, but for the grade" as_it_was
+
+# ---- Gradescope: its numbers, for Canvas and Moodle
+rm -rf "$dir/submissions" "$out"
+mkdir -p "$dir/submissions/submission_1"
+cp exercises/01_vector_add/vector_add.cu "$dir/submissions/submission_1/"
+printf 'submission_1:\n  :submitters:\n  - :name: Ada L\n    :sid: "007"\n    :email: ada@example.org\n' >"$dir/submissions/submission_metadata.yml"
+printf 'First Name,Last Name,SID,Email,Sections\nAda,Lovelace,007,ada@example.org,\n' >"$dir/roster.csv"
+expect "a class from Gradescope is graded" class
+sid() { grep -q '"007"' "$out/gradebook.csv" && grep -q '"Ada","Lovelace","007","ada@' "$out/exports/moodle.csv" && grep -q '"Lovelace, Ada","","007","ada@' "$out/exports/canvas.csv"; }
+expect "and every table has its number" sid
+expect "with the same seed again" class
+expect "which the run says" said 'the seed of the run before'
 finish

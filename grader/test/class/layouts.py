@@ -345,6 +345,18 @@ def classroom():
         c.close()
 
 
+    # What nearly everybody has is the template's: one line says it of all.
+    c = Case("classroom_template", submissions="lesson-01-submissions")
+    for user in ("ada", "bob", "carl", "dora"):
+        c.file(f"lesson-01-{user}/README.md", "x")
+        c.file(f"lesson-01-{user}/exercises/02_transpose/transpose.cu", "x")
+        c.file(f"lesson-01-{user}/exercises/01_vector_add/vector_add.cu", user)
+        c.taken(user, user)
+    c.file("lesson-01-ada/mine.txt", "x")
+    c.skipped("", "README.md", "in 4 of 4 hand-ins: no lesson's file")
+    c.skipped("", "exercises/02_transpose/transpose.cu", "in 4 of 4 hand-ins: no lesson's file")
+    c.skipped("ada", "lesson-01-ada/mine.txt", "no lesson's file")
+    c.close()
     # An assignment's grades as roster have the times; the clones have none.
     grades = ("assignment_name,assignment_url,starter_code_url,github_username,roster_identifier,"
               "student_repository_name,student_repository_url,submission_timestamp,points_awarded,points_available\n")

@@ -2,7 +2,8 @@
 # submissions.sh: makes a class for lesson 05: right, wrong and hostile submissions in every layout,
 # and what each has to get.
 # usage: submissions.sh DIR COUNT     writes DIR/submissions (COUNT of them), DIR/roster.csv (with one more, who
-#        hands in nothing) and DIR/expected: lines of ID|POINTS|NOTE, sorted by ID; a NOTE ends as the row's does
+#        hands in nothing) and DIR/expected: lines of ID|POINTS|NOTE, sorted by ID; where a NOTE ends in *, the row's
+#        goes on
 # Right ones get 100, exploits 0; what is only costly keeps the other points: 60. Where it is only
 # about what is read, the exercise is handed in: its row says that it came whole, and it takes a
 # tenth of the time.
@@ -49,11 +50,11 @@ one() { # one NUMBER: its kind is the number modulo 26
         cp "$exercise" "$to/folder$n/" # the stub beside it is not meant
         expect "folder$n" 100 "100 of 100"
         ;;
-    2) hostile endless_kernel >"$to/endless$n.cu" && expect "endless$n" 0 "0 of 100" ;;
+    2) hostile endless_kernel >"$to/endless$n.cu" && expect "endless$n" 0 "0 of 100; *" ;;
     3) cp "$exercise" "$to/stub$n.cu" && expect "stub$n" 0 "$as_handed_out" ;;
     4) cp solutions/05_tiled_matmul/steps/1_coalesced.cu "$to/naive$n.cu" && expect "naive$n" 60 "60 of 100" ;;
-    5) hostile fork_bomb >"$to/forks$n.cu" && expect "forks$n" 0 "0 of 100" ;;
-    6) sed 's/int K) {/int K) { this is no C;/' "$solution" >"$to/broken$n.cu" && expect "broken$n" 0 "0 of 100" ;;
+    5) hostile fork_bomb >"$to/forks$n.cu" && expect "forks$n" 0 "0 of 100; *" ;;
+    6) sed 's/int K) {/int K) { this is no C;/' "$solution" >"$to/broken$n.cu" && expect "broken$n" 0 "0 of 100; does not compile: *" ;;
     7) archive "zip$n.zip" "$solution" zip -q "zip$n.zip" tiled_matmul.cu && expect "zip$n" 100 "100 of 100" ;;
     8) archive "tar$n.tar.gz" "$solution" tar czf "tar$n.tar.gz" ./tiled_matmul.cu && expect "tar$n" 100 "100 of 100" ;;
     9) # a path that leads out of any folder: read, and written nowhere
@@ -68,8 +69,8 @@ one() { # one NUMBER: its kind is the number modulo 26
     13) cp "$exercise" "$to/=HYPERLINK(1)$n.cu" && expect "'=HYPERLINK(1)$n" 0 "$as_handed_out" ;;
     14) : >"$to/empty$n.cu" && expect "empty$n" 0 "not taken: an empty file" ;;
     15) head -c 2000000 /dev/zero >"$to/large$n.cu" && expect "large$n" 0 "not taken: larger than 1 MiB" ;;
-    16) hostile endless_output >"$to/talks$n.cu" && expect "talks$n" 0 "0 of 100" ;;
-    17) hostile memory_hog >"$to/hog$n.cu" && expect "hog$n" 0 "0 of 100" ;;
+    16) hostile endless_output >"$to/talks$n.cu" && expect "talks$n" 0 "0 of 100; *" ;;
+    17) hostile memory_hog >"$to/hog$n.cu" && expect "hog$n" 0 "0 of 100; *" ;;
     18) echo "this is no archive" >"$to/torn$n.zip" && expect "torn$n" 0 "not taken: no archive, or a broken one" ;;
     19) # a few kilobytes that unpack to 300 MB
         mkdir "$dir/pack"
@@ -78,14 +79,14 @@ one() { # one NUMBER: its kind is the number modulo 26
         rm -rf "$dir/pack"
         expect "bomb$n" 0 "not taken: an archive that is far too large"
         ;;
-    20) sed "s|@ROOT@|$(pwd)|" grader/test/exploits/reads_solution.cu >"$to/reads$n.cu" && expect "reads$n" 0 "0 of 100" ;;
-    21) cp grader/test/exploits/prints_report.cu "$to/forges$n.cu" && expect "forges$n" 0 "0 of 100" ;;
+    20) sed "s|@ROOT@|$(pwd)|" grader/test/exploits/reads_solution.cu >"$to/reads$n.cu" && expect "reads$n" 0 "0 of 100; *" ;;
+    21) cp grader/test/exploits/prints_report.cu "$to/forges$n.cu" && expect "forges$n" 0 "0 of 100; *" ;;
     22) # in a folder: the exercise is a folder, a link leads to the solution
         mkdir -p "$to/empty_folder$n/tiled_matmul.cu"
         ln -s "$(pwd)/solutions" "$to/empty_folder$n/solutions"
         expect "empty_folder$n" 0 "missing; handed in: solutions; wanted: tiled_matmul.cu"
         ;;
-    23) cp grader/test/exploits/kills_parent.cu "$to/kills$n.cu" && expect "kills$n" 0 "0 of 100" ;;
+    23) cp grader/test/exploits/kills_parent.cu "$to/kills$n.cu" && expect "kills$n" 0 "0 of 100; *" ;;
     24) # what a kernel prints must not be taken for markup by anybody
         mkdir "$to/<b>&amp;$n"
         {
@@ -93,9 +94,9 @@ one() { # one NUMBER: its kind is the number modulo 26
             sed 's~    if (M < 0 .*~    printf("<script>]]></failure>::set-output::\\033[31m|%%# not ok 1 \\xff \\xef\\xbf\\xbe \\xed\\xa0\\x80 \\xc2\\x9b[m \\xe2\\x80\\xae\\n");\n    if (M >= 0) return 7;~' \
                 "$solution"
         } >"$to/<b>&amp;$n/tiled_matmul.cu"
-        expect "<b>&amp;$n" 0 "0 of 100"
+        expect "<b>&amp;$n" 0 "0 of 100; *"
         ;;
-    25) cp grader/test/exploits/late_writer.cu "$to/late$n.cu" && expect "late$n" 0 "0 of 100" ;;
+    25) cp grader/test/exploits/late_writer.cu "$to/late$n.cu" && expect "late$n" 0 "0 of 100; *" ;;
     esac
 }
 

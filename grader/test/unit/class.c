@@ -136,7 +136,7 @@ static struct row spelled[] = {
     {.id = "Ada L", .name = "Ada L", .fold = {"adal", "lada"}},
     {.id = "ada", .name = "ada", .fold = {"ada"}},
     {.id = "Ada", .name = "Ada", .fold = {"ada"}},
-    {.id = "z", .name = "z", .words = "john jr smith", .number = "1001"},
+    {.id = "z", .name = "z", .words = "john jr smith", .student_number = "1001"},
 };
 static const struct class alike_but_for_case = {.row = spelled, .rows = 4};
 
