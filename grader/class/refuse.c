@@ -13,8 +13,9 @@ void class_refuse(const char* format, ...) {
     exit(2);
 }
 
-static char** todo;
-static int todos;
+enum { MOST_TODO = 300 };
+static char* todo[MOST_TODO];
+static int todos, more_todos;
 
 void todo_say(const char* format, ...) {
     char text[2 * WHY_SIZE];
@@ -25,14 +26,17 @@ void todo_say(const char* format, ...) {
     // The tables are read twice in a run.
     for (int i = 0; i < todos; i++)
         if (!strcmp(todo[i], text)) return;
-    char** grown = realloc(todo, (size_t)(todos + 1) * sizeof *grown);
-    if (!grown || !(grown[todos] = strdup(text))) class_refuse("no memory for what is to be done");
-    todo = grown;
+    if (todos == MOST_TODO) {
+        more_todos++;
+        return;
+    }
+    if (!(todo[todos] = strdup(text))) class_refuse("no memory for what is to be looked at");
     todos++;
 }
 
 int todo_print(void) {
     if (todos > 0) fprintf(stderr, "\nTo be looked at:\n");
     for (int i = 0; i < todos; i++) text_say(stderr, "  %s", todo[i]);
+    if (more_todos > 0) fprintf(stderr, "  and %d more\n", more_todos);
     return todos;
 }

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "class/class.h"
 
@@ -177,6 +178,13 @@ static void write_table(const struct class* class, const char* file,
 }
 
 void upload_tables(const struct class* class) {
+    bool address = class->roster_kind == ROSTER_WORKSHEET;
+    for (int i = 0; i < class->rows; i++)
+        address |= class->row[i].email[0] && (!class->has_roster || class->row[i].record >= 0);
     write_table(class, "canvas.csv", canvas);
-    write_table(class, "moodle.csv", moodle);
+    // Moodle's grade import identifies users by them, and refuses the whole table without.
+    if (address)
+        write_table(class, "moodle.csv", moodle);
+    else
+        unlink(class_path(class, "exports/moodle.csv"));
 }

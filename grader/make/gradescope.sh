@@ -12,7 +12,7 @@ if [ -n "$SECRET" ] && [ ! -f "$SECRET" ]; then
     echo "SECRET=$SECRET does not exist." >&2
     exit 2
 fi
-# One with the data of a secret would turn into one whose data anybody can draw, under the same name.
+# One with a secret is not replaced by one without, of the same name, whose data anybody can draw.
 holds_secret() { [ -f "$out" ] && zip -sf "$out" 2>/dev/null | grep -qx ' *secret'; }
 if [ -z "$SECRET" ] && holds_secret; then
     echo "$out holds a secret, and there is no SECRET= now. Name it again, or remove that file first." >&2

@@ -40,6 +40,7 @@ expect "Canvas imports it, as points of its assignment" imports canvas '18233 47
 18235 4711 0
 18236 4711 EX
 '
+expect "for Moodle, which wants addresses, there is no table" test ! -e "$out/exports/moodle.csv"
 expect "who is late is in late.csv" grep -q '"Jürgen Weiß","01_vector_add","1","marked LATE' "$out/late.csv"
 near='handed in: my_kernel (2).cu; wanted: vector_add.cu'
 names_it() { for file in gradebook.csv "feedback/Nora Nobody.txt" "exports/gradescope/Nora Nobody.json"; do grep -qF "$near" "$out/$file" || return 1; done; }
