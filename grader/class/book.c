@@ -287,8 +287,9 @@ void book_write(struct class* class) {
                 const struct cell_points* p = &row->cell[l].now;
                 if (row->cell[l].state != CELL_TAKEN || !p->known)
                     printf("  %.2s: %s", class->lesson[l].name, p->note);
-                else if (p->points <= 0 && p->reason[0])
-                    printf("  %.2s: %s", class->lesson[l].name, p->reason);
+                else if (p->points <= 0 && (p->reason[0] || row->cell[l].why[0]))
+                    printf("  %.2s: %s", class->lesson[l].name,
+                           p->reason[0] ? p->reason : row->cell[l].why);
             }
             puts(class->has_roster && !row->on_roster ? "  not on the roster" : "");
         }

@@ -14,6 +14,7 @@
 //   metadata.c who handed in what, by Gradescope
 //   platform.c names that platforms give to what was handed in
 //   layout.c   whose each entry is, in the layouts of platforms and in others
+//   rank.c     which lesson's file an entry may be (rank.h)
 //   collect.c  of each row the latest hand-in, and of that the lessons' files
 //   rules.c    the instructor's tables; late.csv, filled by the times and marks of hand-ins
 //   kept.c     results and errors that jobs left in OUT
@@ -92,6 +93,7 @@ struct cell {
     bool marked;          // the platform marks who is late, and gives no times
     bool again;           // `why` says that it was handed in more than once
     bool untouched;       // the exercise as it was handed out
+    bool mailed;          // it has come by mail, perhaps alone of what the student handed in
     bool before;          // the cell had points before this run:
     double points_before;
     struct cell_points {
@@ -163,6 +165,7 @@ struct handin {
     bool canvas;         // files that were handed in again are called x-1, x-2
     bool moodle;         // its files have the time of the download
     bool mailed;         // the instructor has put it beside the downloads: it counts
+    bool misplaced;      // has nothing of the lesson that its download is about
     bool fixed, inner;   // the time is not that of the files; is that in the archive
     bool copied;         // the time is that of a download or of a copy
     int64_t time;        // seconds since 1970; 0: unknown

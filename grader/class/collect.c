@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/plain.h"
 #include "class/class.h"
+#include "class/rank.h"
 
 // ---- one hand-in
 
@@ -26,57 +27,6 @@ struct best {
     const struct entry* other;  // as good as `good`, and not the same
     const struct entry* also;   // worked on, less likely meant, and not the same
 };
-
-// Is it the exercise as it was handed out, but for the ends of its lines?
-static bool is_untouched(const struct class_lesson* l, const struct entry* e) {
-    size_t n = 0;
-    if (e->kind != ENTRY_FILE || !l->untouched) return false;
-    for (size_t i = 0; i < e->size; i++) {
-        if (e->data[i] == '\r') continue;
-        if (n == l->untouched_size || e->data[i] != l->untouched[n++]) return false;
-    }
-    return n == l->untouched_size;
-}
-
-static enum fit fit_of(const struct class_lesson* l, const char* name, bool canvas) {
-    char full[160];
-    snprintf(full, sizeof full, "%s%s", l->name, file_ending(l->file));
-    enum fit fit = file_fits(name, l->file, canvas);
-    return fit == FIT_NOT && !strcasecmp(name, full) ? FIT_NEARLY : fit;
-}
-
-// Does the path go through this folder?
-static bool goes_through(const char* path, const char* folder) {
-    const size_t n = strlen(folder);
-    for (const char* in = path; (in = strstr(in, folder)); in++)
-        if ((in == path || in[-1] == '/') && in[n] == '/') return true;
-    return false;
-}
-
-// How likely this entry is the one that the student means; 0 if it is not the file of this lesson.
-// What was worked on counts more than the untouched exercise, and that more than what lies in the
-// course's solutions/ and in saved/. Then the right name counts, then the folder with the lesson's
-// name, then few folders above the file.
-static int rank_of(const struct class_lesson* l, const struct entry* e, int lesson, bool canvas) {
-    const char* path = e->inside;
-    char place[160];
-    if (e->lesson >= 0) return e->lesson == lesson ? 1000 : 0;
-    if (e->kind == ENTRY_FOLDER || e->kind == ENTRY_ARCHIVE || !path[0]) return 0;
-    if (strstr(path, "__MACOSX/")) return 0;
-    enum fit fit = fit_of(l, base_name(path), canvas);
-    if (fit == FIT_NOT) return 0;
-    int depth = 0;
-    for (const char* p = path; *p; p++) depth += *p == '/';
-    snprintf(place, sizeof place, "%s/", l->name);
-    const char* in = strstr(path, place);
-    bool own = in && (in == path || in[-1] == '/') && base_name(path) == in + strlen(place);
-    snprintf(place, sizeof place, "solutions/%s", l->name);
-    bool other = goes_through(path, place) || goes_through(path, "saved");
-    int rank = other                ? (fit == FIT_EXACT ? 40 : 20)
-               : is_untouched(l, e) ? 60
-                                    : (fit == FIT_EXACT ? 500 : 100) + (own ? 100 : 0);
-    return rank + (depth < 9 ? 9 - depth : 0);
-}
 
 // Of the files that may be meant as well the newest: a browser calls a corrected file "x (1).cu".
 static void find_also(const struct class* class, int handin, int lesson, struct best* b) {
@@ -116,11 +66,6 @@ static void find_best(const struct class* class, int handin, int lesson, struct 
     find_also(class, handin, lesson, b);
 }
 
-// Does it lie where Finder and others put what is no file of the student's?
-static bool is_litter(const char* path) {
-    return strstr(path, "__MACOSX/") || base_name(path)[0] == '.';
-}
-
 // An archive of the hand-in that could not be read, and in which the entry lies, if one is given.
 static struct entry* unreadable(const struct class* class, int handin, const struct entry* in) {
     for (int i = first_of(class, handin); i >= 0; i = class->entry[i].next) {
@@ -141,21 +86,6 @@ __attribute__((format(printf, 3, 4))) static void add_text(char* text, size_t si
     va_start(values, format);
     vsnprintf(text + n, size - n, format, values);
     va_end(values);
-}
-
-// The lesson of the course whose file is called so, if this run does not grade it; else NULL.
-static const char* lesson_left_out(const struct class* class, const char* name) {
-    for (int k = 0; k < class->known_lessons; k++) {
-        const char *lesson = class->known_lesson[k], *own = strchr(lesson, '_');
-        char file[80], full[80];
-        bool graded = false;
-        for (int l = 0; l < class->lessons; l++) graded |= !strcmp(class->lesson[l].name, lesson);
-        if (graded || !own) continue;
-        snprintf(file, sizeof file, "%.70s.cu", own + 1);
-        snprintf(full, sizeof full, "%.70s.cu", lesson);
-        if (file_fits(name, file, true) != FIT_NOT || !strcasecmp(name, full)) return lesson;
-    }
-    return NULL;
 }
 
 // Is the entry what another lesson of this run wants?
@@ -289,11 +219,13 @@ static void take(struct class* class, struct row* row, int lesson, struct entry*
     if (!same) class_write(path, e->data, e->size);
 }
 
-// The latest first: what came by mail; by their times or numbers, else one that the platform calls
-// late; else one in which something was worked on; else the first in the order of the names.
+// The latest first: what came by mail; what is in the download of its lesson, before what is in
+// another one's; by their times or numbers, else one that the platform calls late; else one in
+// which something was worked on; else the first in the order of the names.
 static int by_time(const void* a, const void* b) {
     const struct handin *x = *(struct handin*const*)a, *y = *(struct handin*const*)b;
     if (x->mailed != y->mailed) return x->mailed ? -1 : 1;
+    if (x->misplaced != y->misplaced) return x->misplaced ? 1 : -1;
     if (x->time != y->time) return x->time < y->time ? 1 : -1;
     if (x->order != y->order && x->order && y->order) return x->order < y->order ? 1 : -1;
     if (x->late != y->late) return x->late ? -1 : 1;
@@ -320,10 +252,13 @@ static bool is_sure(const struct handin* later, const struct handin* h) {
            (later->order != h->order && later->order && h->order);
 }
 
-// Has the hand-in something of a lesson of which the row has something?
+// Has the hand-in something of a lesson of which the row has something? A correction that came by
+// mail takes the place of that file, and of no other one.
 static bool has_other(const struct class* class, const struct row* row, const struct cell* cell) {
     for (int l = 0; l < class->lessons; l++)
-        if (cell[l].state != CELL_MISSING && row->cell[l].state != CELL_MISSING) return true;
+        if (cell[l].state != CELL_MISSING && row->cell[l].state != CELL_MISSING &&
+            !row->cell[l].mailed)
+            return true;
     return false;
 }
 
@@ -347,7 +282,9 @@ static void say_other(struct cell* c, const struct cell* now, const struct handi
                  when);
     else if (now->state == CELL_TAKEN && !c->again) {
         add_text(c->why, WHY_SIZE, "%shanded in more than once; %s: %s", and,
-                 counting->mailed       ? "what came by mail counts"
+                 counting->mailed ? "what came by mail counts"
+                 : h->misplaced && !counting->misplaced
+                     ? "what was handed in for this lesson counts"
                  : is_sure(counting, h) ? "the latest counts"
                                         : "no time says which is the latest, this counts",
                  this);
@@ -368,7 +305,8 @@ static void count_in(struct class* class, struct row* row, int lesson, const str
                  near);
     c->time = h->time;
     c->copied = h->copied;
-    c->marked = h->canvas;
+    c->marked = h->canvas && !h->mailed;
+    c->mailed = h->mailed && now->state != CELL_MISSING;
     c->late = h->late && now->state != CELL_MISSING;
     if (now->state == CELL_TAKEN) take(class, row, lesson, e);
 }
@@ -388,13 +326,15 @@ static void choose(struct class* class, int row_index) {
     struct handin** h = calloc((size_t) class->handins + 1, sizeof *h);
     struct cell* cell = calloc(LESSONS, sizeof *cell);
     struct entry* entry[LESSONS] = {NULL};
-    const struct handin* counting = NULL;
+    const struct handin *counting = NULL, *from[LESSONS] = {NULL};
     int n = 0;
     if (!h || !cell) class_refuse("no memory for hand-ins");
     for (int i = 0; i < class->handins; i++) {
         if (class->handin[i].row != row_index) continue;
         look(class, i, cell, entry);
         class->handin[i].worked = is_worked_on(class, cell, entry);
+        const int about = class->place_lesson[class->handin[i].place];
+        class->handin[i].misplaced = about >= 0 && cell[about].state == CELL_MISSING;
         h[n++] = &class->handin[i];
     }
     row->handed_in = n > 0;
@@ -409,10 +349,12 @@ static void choose(struct class* class, int row_index) {
         for (int l = 0; l < class->lessons; l++) {
             const struct cell* c = &row->cell[l];
             bool more = c->state == CELL_MISSING && (cell[l].state != CELL_MISSING || !c->why[0]);
-            if (more && !left_out)
+            if (more && !left_out) {
                 count_in(class, row, l, &cell[l], now, counting->name, entry[l]);
-            else
-                say_other(&row->cell[l], &cell[l], now, counting);
+                from[l] = now;
+            } else {
+                say_other(&row->cell[l], &cell[l], now, from[l] ? from[l] : counting);
+            }
         }
     }
     // It repeats names that strangers gave, perhaps cut inside of a character.
@@ -532,13 +474,15 @@ static int by_id(const void* a, const void* b) {
     return strcmp(((const struct row*)a)->id, ((const struct row*)b)->id);
 }
 
-// What each download is about: the lesson of nearly all files in it, if there are several
+// What each download is about: the lesson of most files in it, if there are several
 // downloads.
 static void find_lessons_of_places(struct class* class) {
     int count[MOST_PLACES][LESSONS] = {{0}}, places = 0;
+    bool is_mail[MOST_PLACES] = {false};
     for (int i = 0; i < class->handins; i++) {
         const struct handin* h = &class->handin[i];
         if (h->place >= places) places = h->place + 1;
+        is_mail[h->place] = h->mailed;
         for (int l = 0; l < class->lessons; l++) {
             bool has = false;
             for (int e = first_of(class, i); e >= 0; e = class->entry[e].next)
@@ -551,7 +495,8 @@ static void find_lessons_of_places(struct class* class) {
         for (int l = 1; l < class->lessons; l++) best = count[p][l] > count[p][best] ? l : best;
         for (int l = 0; l < class->lessons; l++)
             if (l != best && count[p][l] > second) second = count[p][l];
-        const bool sure = places > 1 && count[p][best] > 0 && 4 * second <= count[p][best];
+        const bool sure =
+            places > 1 && !is_mail[p] && count[p][best] > 0 && 2 * second <= count[p][best];
         class->place_lesson[p] = sure ? best : -1;
     }
 }

@@ -193,6 +193,14 @@ void owner_todo(const struct class* class) {
             todo_say("%s, record %d: nothing was handed in as %s", class_path(class, "who.csv"),
                      i + 1, from);
     }
+    bool any = class->rows != 1 || class->has_roster || class->plain;
+    for (int l = 0; l < class->lessons && !any; l++)
+        any = class->row[0].cell[l].state != CELL_MISSING;
+    if (!any)
+        todo_say(
+            "all that was handed in is taken for one student's, %s, and no lesson's file is in it. "
+            "Are these names that no platform gives?",
+            class->row[0].name);
     for (int i = 0; i < class->rows && class->has_roster; i++) {
         const struct row* row = &class->row[i];
         handed_in += row->handed_in;

@@ -35,6 +35,7 @@ void todo_say(const char* format, ...) {
 }
 
 int todo_print(void) {
+    fflush(stdout);
     if (todos > 0) fprintf(stderr, "\nTo be looked at:\n");
     for (int i = 0; i < todos; i++) text_say(stderr, "  %s", todo[i]);
     if (more_todos > 0) fprintf(stderr, "  and %d more\n", more_todos);

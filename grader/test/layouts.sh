@@ -32,13 +32,13 @@ says_why() {
         grep -qxF "$line" "$dir/$case/out/skipped.csv" || { cat "$dir/$case/out/skipped.csv" && return 1; }
     done <"$dir/$case/skipped"
 }
-same_files() { diff -r "$dir/$case/taken" "$dir/$case/out/submissions"; }
+same_files() { mkdir -p "$dir/$case/out/submissions" && diff -r "$dir/$case/taken" "$dir/$case/out/submissions"; }
 for case in ${1:-plain latest moodle_folders moodle_flat moodle_roster moodle_zips moodle_times moodle_copied \
     moodle_unknown canvas_folder canvas_zip gradescope_folder gradescope_zip classroom classroom_other \
     classroom_template moodle_download moodle_early moodle_alone classroom_grades untouched endings accounts accounts_plain twins \
     teams teams_unclear teams_flat teams_times teams_gradescope who_idle who_two who_one \
-    names_gradescope names_stranger names_moodle names_canvas mail_zip mail_folder mail_canvas mail_beside \
-    table_beside two_zips two_assignments moodle_seven canvas_anonymous roster_german roster_other roster_numbers roster_empty \
+    names_gradescope names_stranger names_moodle names_canvas mail_zip mail_folder mail_canvas mail_partial mail_beside \
+    table_beside two_zips two_assignments wrong_assignment two_canvas unknown_names moodle_seven canvas_anonymous roster_german roster_other roster_numbers roster_empty \
     tables mixed hostile hostile_refused hostile_one}; do
     mkdir -p "$dir/$case/taken"
     expect "$case: what counts" collect

@@ -135,6 +135,17 @@ def downloads():
                 "of 2026-11-20 12:00")
         c.taken("Jürgen Weiß", "jw")
         c.close()
+    # It takes the place of its own file, and of no other lesson's.
+    c = Case("mail_partial", lesson="01,21", roster=roster)
+    c.file("COURSE-1.zip", zipped({**files, "Ada Lovelace_11_assignsubmission_file_/answers.txt": "answers"},
+                                  flag_utf8=True, hours=9), hours=9)
+    c.file("mail/Ada Lovelace.zip", zipped({"vector_add.cu": "new"}))
+    c.taken("Ada Lovelace", "new", note="handed in more than once; what came by mail counts: Ada Lovelace.zip in mail "
+            "of 2026-11-20 12:00")
+    c.taken("Ada Lovelace", "answers", "21")
+    c.taken("Jürgen Weiß", "jw")
+    c.missing("Jürgen Weiß", "", "21")
+    c.close()
     # Elsewhere nobody knows whose it is; a table beside a download is nobody's hand-in.
     c = Case("mail_beside", roster=roster)
     c.file("COURSE-1.zip", zipped(files, flag_utf8=True))
@@ -171,8 +182,33 @@ def downloads():
     c.taken("Jürgen Weiß", "jw", "21")
     c.missing("Nora Nobody", "handed in: nobodynora_13_text.html; wanted: vector_add.cu")
     c.taken("Nora Nobody", "nora", "21")
-    c.taken("Zoë Berg", "zoe", note="handed in more than once; the latest counts: bergzoë in hw21.zip")
+    # What lies in the wrong assignment does not take the place of what lies in the right one.
+    c.taken("Zoë Berg", "old", note="handed in more than once; what was handed in for this lesson counts: bergzoë in "
+            "hw01.zip")
     c.missing("Zoë Berg", "", "21")
+    c.close()
+    # Alone it counts.
+    c = Case("wrong_assignment", lesson="01,21", roster=book)
+    c.file("hw01.zip", zipped({"lovelaceada_11_5_vector_add.cu": "ada"}))
+    c.file("hw21.zip", zipped({"lovelaceada_11_15_answers.txt": "ada", "nobodynora_13_16_vector_add.cu": "nora",
+                               **{f"x{n}_9{n}_2{n}_answers.txt": "x" for n in range(4)}}))
+    for name, answers in (("Ada Lovelace", "ada"), ("Jürgen Weiß", ""), ("Nora Nobody", ""), ("Zoë Berg", "")):
+        c.missing(name) if name[0] in "JZ" else c.taken(name, name.split()[0].lower())
+        c.taken(name, answers, "21") if answers else c.missing(name, "", "21")
+    for n in range(4):
+        c.missing(f"x{n}")
+        c.stranger()
+        c.taken(f"x{n}", "x", "21")
+        c.stranger()
+    c.close()
+    # Two downloads of one assignment: the higher number of Canvas came later.
+    c = Case("two_canvas", roster=book)
+    c.file("hw01.zip", zipped({"lovelaceada_11_5_vector_add.cu": "old", "weißjürgen_12_6_vector_add.cu": "jw"}, flag_utf8=True))
+    c.file("hw01 (1).zip", zipped({"lovelaceada_11_9_vector_add-1.cu": "new"}))
+    c.taken("Ada Lovelace", "new", note="handed in more than once; the latest counts: lovelaceada in hw01 (1).zip")
+    c.taken("Jürgen Weiß", "jw")
+    c.missing("Nora Nobody")
+    c.missing("Zoë Berg")
     c.close()
     # A 7z in a download
     c = Case("moodle_seven", roster=roster)
@@ -180,6 +216,13 @@ def downloads():
                                    if k[0] == "J"}}, flag_utf8=True))
     c.line("Ada Lovelace", "not taken", note="hw1.7z: a .7z archive cannot be read here; a .zip can")
     c.taken("Jürgen Weiß", "jw")
+    c.close()
+    # Names that no platform gives are not taken for a whole class without a word.
+    c = Case("unknown_names")
+    c.file("submissions.zip", zipped({"anon_LATE_Zz12q_2_vector_add.cu": "x", "anon_aB3x9_1_vector_add.cu": "x"}))
+    c.missing("submissions", "handed in: anon_LATE_Zz12q_2_vector_add.cu, anon_aB3x9_1_vector_add.cu; "
+              "wanted: vector_add.cu")
+    c.todo("all that was handed in is taken for one student's, submissions")
     c.close()
     # Canvas without names, with a text among the files
     c = Case("canvas_anonymous")
