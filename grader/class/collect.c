@@ -20,6 +20,11 @@ static int first_of(const struct class* class, int handin) {
     return class->handin[h->of < 0 ? handin : h->of].first;
 }
 
+// When the entry was made, to be compared with others of its hand-in. Canvas numbers them.
+static int64_t time_of(const struct handin* h, const struct entry* e) {
+    return h->inner && !h->canvas ? e->inner_time : e->time;
+}
+
 // The best entry of a hand-in for each lesson. At first those that can be taken.
 struct best {
     struct entry *good, *bad;
@@ -39,7 +44,7 @@ static void find_also(const struct class* class, int handin, int lesson, struct 
         const int rank = rank_of(&class->lesson[lesson], e, lesson, h->canvas);
         if (rank < WORKED || rank >= b->good_rank || goes_through(e->inside, "grader")) continue;
         if (e->size == b->good->size && !memcmp(e->data, b->good->data, e->size)) continue;
-        if (!b->also || e->time > b->also->time) b->also = e;
+        if (!b->also || time_of(h, e) > time_of(h, b->also)) b->also = e;
     }
 }
 
@@ -56,8 +61,9 @@ static void find_best(const struct class* class, int handin, int lesson, struct 
         if (rank < b->good_rank) continue;
         struct entry* old = rank == b->good_rank ? b->good : NULL;
         bool same = old && old->size == e->size && !memcmp(old->data, e->data, e->size);
-        bool first =
-            !old || (e->time != old->time ? e->time > old->time : strcmp(e->path, old->path) < 0);
+        const int64_t now = time_of(&class->handin[handin], e),
+                      before = old ? time_of(&class->handin[handin], old) : 0;
+        bool first = !old || (now != before ? now > before : strcmp(e->path, old->path) < 0);
         if (!old) b->other = NULL;
         if (old && !same) b->other = first ? old : e;
         if (first) b->good = e;
@@ -141,10 +147,11 @@ static void say_time(int64_t time, char text[40]) {
 static void say_which(const struct handin* h, const struct entry* good, const struct entry* other,
                       char why[WHY_SIZE]) {
     char when[40] = "", other_when[40] = "";
-    if (!h->canvas && good->time != other->time) {
-        say_time(good->time, when);
-        say_time(other->time, other_when);
+    if (!h->canvas && !h->copied) {
+        say_time(time_of(h, good), when);
+        say_time(time_of(h, other), other_when);
     }
+    if (!strcmp(when, other_when)) when[0] = other_when[0] = '\0';
     snprintf(why, WHY_SIZE, "%.100s%s counts, and not %.100s%s", good->inside, when, other->inside,
              other_when);
 }

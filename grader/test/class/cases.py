@@ -96,11 +96,12 @@ class Named(zipfile.ZipInfo):
 
 
 def zipped(files, flag_utf8=False, charset="cp437", hours=0):
-    """The bytes of a zip. Names are in this charset, and flagged as UTF-8 if flag_utf8."""
+    """The bytes of a zip of {name: data, or (data, hours)}. Names are in this charset, and flagged as UTF-8 if flag_utf8."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as z:
         for name, data in files.items():
-            info = Named(name, time.localtime(NOON + hours * 3600)[:6])
+            data, after = data if isinstance(data, tuple) else (data, hours)
+            info = Named(name, time.localtime(NOON + after * 3600)[:6])
             info.external_attr = 0o100644 << 16
             info.raw = name.encode("utf-8" if flag_utf8 else charset)
             info.flag = 0x800 if flag_utf8 else 0

@@ -210,6 +210,17 @@ def downloads():
     c.missing("Nora Nobody")
     c.missing("Zoë Berg")
     c.close()
+    # Of two files in a download their own times are said, not that of the zip; of two folders the newer one counts.
+    c = Case("moodle_copies", roster=roster)
+    mine = "Ada Lovelace_11_assignsubmission_file_/"
+    c.file("COURSE-1.zip", zipped({mine + "vector_add.cu": ("old", 0), mine + "vector_add (1).cu": ("new", 30),
+                                   "Jürgen Weiß_12_assignsubmission_file_/a/vector_add.cu": ("old", 1),
+                                   "Jürgen Weiß_12_assignsubmission_file_/b/vector_add.cu": ("jw", 20)}, flag_utf8=True))
+    c.taken("Ada Lovelace", "old", note="vector_add.cu of 2026-11-20 12:00 counts, and not vector_add (1).cu of "
+            "2026-11-21 18:00")
+    c.taken("Jürgen Weiß", "jw", note="b/vector_add.cu of 2026-11-21 08:00 counts, and not a/vector_add.cu of "
+            "2026-11-20 13:00")
+    c.close()
     # A 7z in a download
     c = Case("moodle_seven", roster=roster)
     c.file("COURSE-1.zip", zipped({"Ada Lovelace_11_assignsubmission_file_/hw1.7z": "7z", **{k: v for k, v in files.items()
