@@ -28,6 +28,8 @@ static void say_reason(const struct result* r, char reason[200]) {
         const size_t length = strlen(reason);
         if (error[0])
             snprintf(reason + length, 200 - length, ": %.*s", (int)strcspn(error, "\n"), error);
+    } else if (first && !strcmp(first->cause, "unknown")) {
+        snprintf(reason, 200, "wrong results");
     } else if (first && first->sentence[0]) {
         snprintf(reason, 200, "%s", first->sentence);
     }

@@ -94,16 +94,18 @@ __attribute__((format(printf, 3, 4))) static void add_text(char* text, size_t si
     va_end(values);
 }
 
-// Is the entry what another lesson of this run wants?
-static bool is_of_other(const struct class* class, const struct handin* h, const struct entry* e,
-                        int lesson) {
+// The other lesson of this run that wants the entry; NULL if there is none.
+static const char* other_of(const struct class* class, const struct handin* h,
+                            const struct entry* e, int lesson) {
     for (int l = 0; l < class->lessons; l++)
-        if (l != lesson && rank_of(&class->lesson[l], e, l, h->canvas) > 0) return true;
-    return false;
+        if (l != lesson && rank_of(&class->lesson[l], e, l, h->canvas) > 0)
+            return class->lesson[l].name;
+    return NULL;
 }
 
 // "; handed in: gqa_final (2).cu; wanted: gqa.cu": the files that are most like the wanted one.
-// What counts for another lesson is no answer to the question what became of this one.
+// What counts for another lesson is no answer to the question what became of this one, but in the
+// download of this one.
 static void say_near(const struct class* class, int handin, int lesson, char why[WHY_SIZE]) {
     enum { SHOWN = 3 };
     const struct handin* h = &class->handin[handin];
@@ -119,10 +121,12 @@ static void say_near(const struct class* class, int handin, int lesson, char why
             if (e->kind == ENTRY_FOLDER || e->kind == ENTRY_ARCHIVE || is_litter(e->path)) continue;
             char stem[64];
             const char *name = e->inside[0] ? base_name(e->inside) : base_name(e->path),
-                       *ending = file_ending(l->file), *left_out = lesson_left_out(class, name);
+                       *ending = file_ending(l->file), *left_out = lesson_left_out(class, name),
+                       *other = other_of(class, h, e, lesson);
             snprintf(stem, sizeof stem, "%.*s", (int)(strlen(l->file) - strlen(ending)), l->file);
-            others += pass == 0 && is_of_other(class, h, e, lesson);
-            if (is_of_other(class, h, e, lesson)) continue;
+            others += pass == 0 && other;
+            if (other && about != lesson) continue;
+            if (!left_out) left_out = other;
             if (pass == 0 && !strcasestr(name, stem)) continue;
             if (pass == 1 && !has_ending(name, ending)) continue;
             all++;
@@ -283,6 +287,8 @@ static void say_other(struct cell* c, const struct cell* now, const struct handi
         add_text(c->why, WHY_SIZE, "%s%s%s: %.100s", and, other, when, now->why);
     else if (now->state == CELL_MISSING && c->state == CELL_REFUSED && now->why[0])
         add_text(c->why, WHY_SIZE, "%s%.100s: %.200s", and, h->name, now->why);
+    else if (now->state == CELL_MISSING && c->state == CELL_MISSING && !c->why[0])
+        add_text(c->why, WHY_SIZE, "%s", now->why);
     else if (now->state == CELL_TAKEN && c->state == CELL_MISSING)
         add_text(c->why, WHY_SIZE,
                  "%s%s%s has it, and does not count: the latest counts as a whole", and, other,

@@ -185,7 +185,7 @@ def downloads():
     # What lies in the wrong assignment does not take the place of what lies in the right one.
     c.taken("Zoë Berg", "old", note="handed in more than once; what was handed in for this lesson counts: bergzoë in "
             "hw01.zip")
-    c.missing("Zoë Berg", "", "21")
+    c.missing("Zoë Berg", "handed in: vector_add.cu (of lesson 01); wanted: answers.txt", "21")
     c.close()
     # Alone it counts.
     c = Case("wrong_assignment", lesson="01,21", roster=book)
@@ -194,7 +194,8 @@ def downloads():
                                **{f"x{n}_9{n}_2{n}_answers.txt": "x" for n in range(4)}}))
     for name, answers in (("Ada Lovelace", "ada"), ("Jürgen Weiß", ""), ("Nora Nobody", ""), ("Zoë Berg", "")):
         c.missing(name) if name[0] in "JZ" else c.taken(name, name.split()[0].lower())
-        c.taken(name, answers, "21") if answers else c.missing(name, "", "21")
+        lost = "handed in: vector_add.cu (of lesson 01); wanted: answers.txt" if name[0] == "N" else ""
+        c.taken(name, answers, "21") if answers else c.missing(name, lost, "21")
     for n in range(4):
         c.missing(f"x{n}")
         c.stranger()
