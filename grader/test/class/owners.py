@@ -211,7 +211,8 @@ def downloads():
     c.missing("Nora Nobody")
     c.missing("Zoë Berg")
     c.close()
-    # Of two files in a download their own times are said, not that of the zip; of two folders the newer one counts.
+    # Of two files in a download their own times are said, not that of the zip; of two folders the
+    # newer one counts.
     c = Case("moodle_copies", roster=roster)
     mine = "Ada Lovelace_11_assignsubmission_file_/"
     c.file("COURSE-1.zip", zipped({mine + "vector_add.cu": ("old", 0), mine + "vector_add (1).cu": ("new", 30),
