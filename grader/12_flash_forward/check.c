@@ -115,6 +115,7 @@ static void growing(struct check* c) {
     }
     forward_case_faint(sizes(c, 1, 32, 512, 16));
     forward_case_rising(sizes(c, 1, 16, 256, 16));
+    forward_case_slow(sizes(c, 1, 16, 4096, 16));
 }
 
 // The shortest sequences are shorter than many tiles, the longest are no kernel's array.

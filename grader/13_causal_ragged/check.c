@@ -149,6 +149,7 @@ static void hard_scores(struct check* c) {
     forward_case_divided(all_keys(c, 16, 64));
     forward_case_faint(all_keys(c, 16, 512));
     forward_case_rising(all_keys(c, 16, 384));
+    forward_case_slow(all_keys(c, 16, 4096));
     // The largest score is that of the smallest product, and no hidden one is multiplied.
     forward_case(with_scale(causal(c, 32, 32), -30), PACKED, "", JUDGE_O);
     forward_case(with_scale(all_keys(c, 16, 32), 0), PACKED, "", JUDGE_O);

@@ -128,6 +128,7 @@ static void hard_scores(struct check* c) {
     forward_case_divided(all_keys(c, 64, 64));
     forward_case_faint(all_keys(c, 64, 512));
     forward_case_rising(all_keys(c, 16, 384));
+    forward_case_slow(all_keys(c, 16, 4096));
     forward_case_ones(all_keys(c, 64, 128));
     forward_case_falling(all_keys(c, 64, 384));
     forward_case_ones_grown(all_keys(c, 16, 384));

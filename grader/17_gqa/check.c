@@ -75,6 +75,8 @@ static void forward_group_of_three(struct check* c) {
     judge_O(forward_of(c, group[1], 16, 64, false));
     // In fp32 41 times the reciprocal of 41 is below 1.
     judge_O(sizes(c, &of_forward, 82, 41, 2, 64, false));
+    // A group that fills a block of 128 rows, and one row more: blocks begin inside of queries.
+    judge_O(sizes(c, &of_forward, 129, 129, 65, 65, true));
     // A block of 128 rows that begins and ends inside of a query; its last row alone sees key 128.
     forward_case_growing(forward_of(c, 3, 90, 133, true), PACKED, ": the last row alone", 4, 1);
     // Its first rows alone do not see key 127: the next query does.

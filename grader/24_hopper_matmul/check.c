@@ -196,7 +196,7 @@ static void strided(struct check* c) {
 // Sums of several hundred, which bf16 counts in steps of 2 or 4: rounded once, at the end, to
 // nearest. fp16 holds them all: its range is the trap of whole_range().
 static void rounded_once(struct check* c) {
-    enum { SAME = 16, MANY = 64 * WHOLE_K };
+    enum { SAME = WHOLE_K, MANY = 65 * WHOLE_K };
     struct product p = begin(c, WHOLE_M, WHOLE_N, WHOLE_K, 0);
     product_declare(&p);
     product_fill(&p, -8, 8);
@@ -204,10 +204,12 @@ static void rounded_once(struct check* c) {
     product_compare(&p);
 
     // Many tiles along K: a sum that is rounded after some of them is off by a few steps. All tiles
-    // hold the same numbers: to take one for another is the trap of many_tiles().
+    // hold the same numbers: to take one for another is the trap of many_tiles(). The sum of one is
+    // about 400: more than the 8 bits of bf16, also times a power of 2. Their number is odd, or a
+    // sum that is rounded halfway would end at the same tie.
     p = begin(c, 16, 64, MANY, 0);
     product_declare(&p);
-    product_fill(&p, -4, 4);
+    product_fill(&p, 1, 4);
     for (int64_t e = 0; e < p.A.t->count; e++)
         p.A.t->value[e] = p.A.t->value[e - e % p.K + e % SAME];
     for (int64_t e = SAME * p.N; e < p.B.t->count; e++)
@@ -390,12 +392,13 @@ static const struct arena_traffic* traffic(struct check* c, int64_t M, int64_t N
 }
 
 // Whole tiles; tiles past every edge, stored transposed. Then one matrix alone is, for which a
-// launcher has another kernel: with one step along K, and with two tiles.
+// launcher has another kernel: with one step along K, and with two tiles. Then few rows.
 static void on_tensor_cores(struct check* c) {
     multiplied_by_wgmma(c, WHOLE_M, WHOLE_N, WHOLE_K, 0);
     multiplied_by_wgmma(c, check_pick(c, 66, 127), 8 * check_pick(c, 3, 7), 40, 3);
     multiplied_by_wgmma(c, 64, 8 * check_pick(c, 3, 7), 16, 1);
     multiplied_by_wgmma(c, 64, 8 * check_pick(c, 3, 7), WHOLE_K + 8, 2);
+    multiplied_by_wgmma(c, check_pick(c, 9, 40), 8 * check_pick(c, 17, 30), WHOLE_K, 0);
 }
 
 static void judge_tma(struct check* c, const struct arena_traffic* t) {

@@ -167,6 +167,20 @@ static void long_table(struct check* c) {
     check_first_indexes(c, MOST - 16 * check_pick(c, 0, 9), FEWER, table_reached, &p);
 }
 
+// A case on another card than the grade's.
+static void decode_case_on(struct decode p, const char* id, int judged) {
+    char name[64];
+    deal_pages(&p);
+    snprintf(name, sizeof name, ", on a card of %d multiprocessors",
+             card_named(id)->multiprocessors);
+    decode_name(&p, name);
+    check_pose_as(p.check, id);
+    decode_declare(&p);
+    decode_fill(&p);
+    check_run(p.check);
+    decode_judge(&p, judged);
+}
+
 static void page_sizes(struct check* c) {
     static const int64_t size[] = {32, 48, 256, 1024};
     for (int n = 0; n < 4; n++) {
@@ -313,20 +327,6 @@ static void again(struct check* c) {
 
 // ---- inside --------------------------------------------------------------------------------
 
-// A case on another card than the grade's.
-static void decode_case_on(struct decode p, const char* id, int judged) {
-    char name[64];
-    deal_pages(&p);
-    snprintf(name, sizeof name, ", on a card of %d multiprocessors",
-             card_named(id)->multiprocessors);
-    decode_name(&p, name);
-    check_pose_as(p.check, id);
-    decode_declare(&p);
-    decode_fill(&p);
-    check_run(p.check);
-    decode_judge(&p, judged);
-}
-
 // A pool of one page, which is not full: who copies all of it, and hides the scores, reads slots
 // behind the last key.
 static void one_page(struct check* c) {
@@ -369,6 +369,10 @@ static void safe(struct check* c) {
     decode_case(p, ", max_pages = 520", JUDGE_O);
     decode_case_on(with_key_heads(decode_of(c, 1, 272), card_named("l4")->multiprocessors), "l4",
                    JUDGE_O);
+    // The table names more tiles of keys than the workspace has room for parts.
+    p = with_pages_of(decode_of(c, 1, 16 * check_pick(c, 50, 60)), 4096);
+    p.max_pages = MOST_PAGES;
+    decode_case_on(p, "h200", JUDGE_O);
 }
 
 // What lies between the pages is not there. They are so many that the number of a row of the pool,

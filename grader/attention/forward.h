@@ -129,6 +129,10 @@ void forward_case_two_levels(struct problem p);
 // sums up more than fp32 holds. N_k is 256 or more, 384 where tiles are walked backwards.
 void forward_case_rising(struct problem p);
 
+// Many tiles, and the maximum moves a little in each: who leaves out a rescale that is nearly 1,
+// though the maximum moves on, is off by all of them together. N_k is thousands.
+void forward_case_slow(struct problem p);
+
 // One batch and head. All keys but the last 128 have scores `level` in base 2 above those, and all
 // values are `value`: what is summed relative to the last keys becomes large.
 void forward_case_many_above(struct problem p, double level, double value);

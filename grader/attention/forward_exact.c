@@ -91,3 +91,24 @@ void forward_case_ones_grown(struct problem p) {
             }
     forward_run(&p, JUDGE_O | JUDGE_LSE);
 }
+
+void forward_case_slow(struct problem p) {
+    enum { KEYS = 16, PARTS = 2 };  // keys of a step; columns that a score is made of
+    const double step = check_uniform(p.check, 0.0006, 0.0009);
+    forward_begin(&p, PACKED, ", scores grow by less than 0.001 from 16 keys to the next");
+    clear(&p, ARRAY_Q);
+    clear(&p, ARRAY_K);
+    for (int part = 0; part < PARTS; part++) set_column(&p, ARRAY_Q, part, 1);
+    for (int64_t b = 0; b < p.B; b++)
+        for (int64_t h = 0; h < p.H; h += p.group)
+            for (int64_t j = 0; j < p.N_k; j++) {
+                double left = (double)(j / KEYS) * step / p.scale;
+                for (int part = 0; part < PARTS; part++) {
+                    double* k = row_of(&p, ARRAY_K, b, h, j);
+                    k[part] = dtype_round(p.contract->dtype, left), left -= k[part];
+                }
+                double* v = row_of(&p, ARRAY_V, b, h, j);
+                for (int64_t x = 0; x < p.d; x++) v[x] = j < p.N_k / 2 ? 1 + (double)(x % 2) : 0;
+            }
+    forward_run(&p, JUDGE_O | JUDGE_LSE);
+}

@@ -544,6 +544,9 @@ void problem_most_heads(struct problem p) {
 
 void problem_launches_fail(struct problem p) {
     check_launches_fail(p.check, declare_packed, &p);
+    if (p.contract->no_heads) return;  // it takes whole tiles of keys
+    p.N_k = 0;
+    check_launches_fail_where(p.check, declare_packed, &p, "N_k = 0: ");
 }
 
 // ---- several calls -------------------------------------------------------------------------

@@ -246,7 +246,7 @@ void problem_many_keys(struct problem p);
 // The most heads that a grid has, 65535, must be taken: without rows, which would take their time.
 void problem_most_heads(struct problem p);
 
-// check_launches_fail() with packed arrays.
+// check_launches_fail() with packed arrays; then without keys.
 void problem_launches_fail(struct problem p);
 
 // The traffic of a judged case with WATCH_PROFILE. Fails if more memory was taken than a row of

@@ -164,10 +164,10 @@ void check_large_calls(struct check* c, const struct idle_call* calls, const cha
 }
 
 static void launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
-                          void* problem, int may_go_on) {
+                          void* problem, const char* where, int may_go_on) {
     enum { MOST_LAUNCHES = 40 };
     for (int n = 1; n <= MOST_LAUNCHES; n++) {
-        check_case(c, "launch %d of the call fails%s", n, n == 1 ? ", then none" : "");
+        check_case(c, "%slaunch %d of the call fails%s", where, n, n == 1 ? ", then none" : "");
         check_rounds(c, n == 1 ? 2 : 1);
         declare(c, problem);
         check_fail_call(c, "launch", n);
@@ -198,8 +198,13 @@ void check_queries_fail(struct check* c, void (*declare)(struct check* c, void* 
 
 void check_launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
                          void* problem) {
-    launches_fail(c, declare, problem, INT32_MAX);
+    launches_fail(c, declare, problem, "", INT32_MAX);
     check_queries_fail(c, declare, problem);
+}
+
+void check_launches_fail_where(struct check* c, void (*declare)(struct check* c, void* problem),
+                               void* problem, const char* where) {
+    launches_fail(c, declare, problem, where, INT32_MAX);
 }
 
 void check_status_alone(struct check* c, int status) {
@@ -216,5 +221,5 @@ void check_status_alone(struct check* c, int status) {
 void check_launches_stop(struct check* c, void (*declare)(struct check* c, void* problem),
                          void* problem) {
     enum { OWN = 2 };  // kernels of the launcher's own
-    launches_fail(c, declare, problem, OWN);
+    launches_fail(c, declare, problem, "", OWN);
 }

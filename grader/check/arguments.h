@@ -61,6 +61,11 @@ void check_queries_fail(struct check* c, void (*declare)(struct check* c, void* 
 void check_launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
                          void* problem);
 
+// The launches alone, of a call for which the launcher may take another way. where: that call, with
+// ": " behind it.
+void check_launches_fail_where(struct check* c, void (*declare)(struct check* c, void* problem),
+                               void* problem, const char* where);
+
 // The same, and nothing may be launched behind a launch that fails, or the cause is goes_on. For a
 // launcher that has others launch; one or two kernels of its own it may look at in the end.
 void check_launches_stop(struct check* c, void (*declare)(struct check* c, void* problem),
