@@ -407,7 +407,9 @@ void contract_promises(struct check* c) {
          "the launcher launched a kernel in another stream than the default one",
          "launch in the default stream: leave the fourth number of <<< >>> away"},
         {CAUSE_waits,
-         "the launcher called cudaDeviceSynchronize, cudaStreamSynchronize or cudaEventSynchronize",
+         "the launcher called cudaDeviceSynchronize, cudaStreamSynchronize or "
+         "cudaEventSynchronize, "
+         "or asked more than once whether a launch has ended",
          "leave it away: who needs the result waits for the stream"},
     };
     const struct session* s = c->session;

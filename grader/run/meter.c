@@ -21,7 +21,10 @@
     cudaError_t __real_##f parameters; \
     cudaError_t __wrap_##f parameters
 
-enum { WHOLE_COPIES = 16 };  // of arrays on the device, in a round
+enum {
+    WHOLE_COPIES = 16,  // of arrays on the device, in a round
+    QUESTIONS = 8,      // whether a launch has ended, each of another launch
+};
 
 // What the launcher has allocated and not freed: a table for more than a process can have.
 enum { ALLOCATIONS = 1 << 20 };
@@ -41,7 +44,9 @@ static struct {
     bool on;
     bool fails;  // some call does
     char failing[32];
-    int calls_left;  // until the call that fails; 0: none fails
+    int calls_left;    // until the call that fails; 0: none fails
+    int64_t asked_at;  // so many launches there were when the launcher asked whether all is done
+    int asked;         // so often it asked
     struct meter meter;
 }* const book = (void*)vault.book;
 _Static_assert(sizeof *book <= sizeof vault.book, "a page");
@@ -54,6 +59,7 @@ void meter_start(const char* fail_call, int fail_at) {
     book->fails = fail_at > 0;
     book->live_count = 0;
     book->whole_copies = 0;
+    book->asked_at = book->asked = 0;
     book->allocated = 0;
     book->shared = 0;
     memset(&book->meter, 0, sizeof book->meter);
@@ -248,27 +254,25 @@ WRAP(cudaFreeHost, (void* address)) {
     return __real_cudaFreeHost(address);
 }
 
-// ---- waiting
+// ---- waiting: waits.c tells of it
 
-static void note_wait(void) {
+cudaError_t __real_cudaDeviceSynchronize(void);
+
+void meter_note_wait(void) {
     vault_open();
     book->meter.waits += book->on;
+    book->asked_at = book->meter.launches;
     vault_close();
 }
 
-WRAP(cudaDeviceSynchronize, (void)) {
-    note_wait();
-    return __real_cudaDeviceSynchronize();
-}
-
-WRAP(cudaStreamSynchronize, (cudaStream_t stream)) {
-    note_wait();
-    return __real_cudaStreamSynchronize(stream);
-}
-
-WRAP(cudaEventSynchronize, (cudaEvent_t event)) {
-    note_wait();
-    return __real_cudaEventSynchronize(event);
+bool meter_note_query(void) {
+    vault_open();
+    bool first = book->on && book->asked_at != book->meter.launches;
+    bool again = book->on && book->meter.launches > 0 && (!first || ++book->asked > QUESTIONS);
+    book->meter.waits += again;
+    book->asked_at = book->meter.launches;
+    vault_close();
+    return first;
 }
 
 // ---- copies and fills

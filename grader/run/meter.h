@@ -38,6 +38,13 @@ struct meter {
 // Host code asked for so many bytes of its own memory.
 void meter_note_host(size_t bytes);
 
+// The launcher waits for all that it has launched.
+void meter_note_wait(void);
+
+// It asks whether that is done. The first time behind a launch the answer shall be no, whatever is
+// true: then this returns true. Who asks once more, or behind many launches, waits.
+bool meter_note_query(void);
+
 // What happened since meter_start().
 struct meter meter_stop(void);
 

@@ -145,12 +145,23 @@ fi
 {
     watched=$(cat lib/cxxflags-watched)
     { g++ $watched $include -E -dD out/source/unit.cpp -o out/watched.ii &&
-        g++ ${watched%-include*} $calls -Wpedantic -fdump-tree-tsan-lineno=out/tsan $names_shown "$here" \
+        g++ ${watched%-include*} $calls -Wpedantic -fdump-tree-tsan-lineno-uid-asmname=out/tsan \
+            -fdump-lang-class=out/classes $names_shown "$here" \
             -c out/watched.ii -o out/watched.o; } || exit "$NOT_WATCHED"
     # Where accesses would be seen by nobody: FILE:LINE of the first place
-    awk -f lib/by_value.awk out/tsan >out/by_value || exit "$NO_OBJECTS"
+    : >out/beside
+    objdump -t out/watched.o >out/places &&
+        awk -v beside=out/beside -f lib/by_value.awk kind=class out/classes kind=symbol out/places \
+            kind= out/tsan >out/by_value || exit "$NO_OBJECTS"
     rm -f out/tsan
     names out/watched.o >out/symbols-watched && rename out/watched.o out/symbols-watched || exit "$NO_OBJECTS"
+    # The same as below, of the declarations that only a watched program has. -Wpedantic says more,
+    # and each of that has its option's name behind it.
+    if grep -q ': warning: .*[^]]$' out/said-watched; then
+        sed 's/^#[du][en].*//' out/watched.ii >out/plain-watched.ii
+        g++ ${watched%-include*} $calls -pedantic-errors -Wno-pedantic -fsyntax-only \
+            out/plain-watched.ii || exit "$NOT_WATCHED"
+    fi
     link out/watched out/watched.o -Wl,-u,cudev_write_profile || exit "$NOT_LINKED"
 } 2>out/said-watched &
 watched_job=$!

@@ -27,6 +27,7 @@ struct verdict {
 // What a file's undefined symbols are compared with.
 struct lists {
     bool gpu;        // the symbols are nvcc's
+    bool watched;    // they are the watched program's
     char* device;    // the text of the CPU device's headers that a .cu uses by CUDA's names
     char* watching;  // the text of cudev/watching.h, which headers announce accesses with
     char* runner;    // what the runner and the lesson's call define
@@ -367,6 +368,10 @@ static bool refuse_library(struct verdict* v, const char* symbol) {
     return false;
 }
 
+// Their second result goes where a pointer says. In the watched program they have other names, by
+// the declarations of cudev/watching.h.
+static const char second_results[] = "modf modff modfl frexp frexpf frexpl remquo remquof remquol";
+
 // A graded file reaches neither into the runner nor past it: of the CPU device it uses what CUDA's
 // headers use, of the runner nothing, of C what is listed here.
 static bool find_bad_call(char* symbols, const struct lists* l, struct verdict* v) {
@@ -383,6 +388,9 @@ static bool find_bad_call(char* symbols, const struct lists* l, struct verdict* 
                           "%s: calls %s, which the grader cannot follow; lessons/README.md lists "
                           "the calls that it can",
                           where, name);
+        if (l->watched && inspect_has_word(second_results, name))
+            return refuse(v, "%s: declares %s anew, and so that nobody sees what it writes", where,
+                          name);
         if (is_allowed_symbol(name, l)) continue;
         if (inspect_has_word(l->runner, name))
             return refuse(v, "%s: uses %s, which belongs to the grader", where, name);
@@ -426,6 +434,14 @@ static bool find_by_value(char* place, struct verdict* v) {
     return *place && refuse(v,
                             "%s: a call takes a structure from memory, or leaves one there, where "
                             "nobody sees it: copy it to a local variable first, or pass a pointer",
+                            place);
+}
+static bool find_beside(char* place, struct verdict* v) {
+    place[strcspn(place, "\n")] = '\0';
+    return *place && refuse(v,
+                            "%s: an access that nobody sees: a local or constant variable is taken "
+                            "for something larger, or one that is const can be changed all the "
+                            "same; use it as what it is declared to be",
                             place);
 }
 static bool find_endless(char* place, struct verdict* v) {
@@ -485,6 +501,7 @@ static enum inspection look_at_calls(const char* out, struct lists* l, struct ve
     static const char* const lists[] = {"symbols", "symbols-watched", "symbols-gpu"};
     for (int i = 0; i < 3; i++) {
         char* symbols = read_out(out, lists[i]);
+        l->watched = i == 1;
         l->gpu = i == 2;
         bool found = symbols && find_bad_call(symbols, l, v);
         free(symbols);
@@ -524,12 +541,17 @@ enum inspection inspect_unit(const char* out, const char* shown_name, const char
                  {"symbols", find_bad_symbol},
                  {"symbols-watched", find_bad_symbol},
                  {"by_value", find_by_value},
+                 {"beside", find_beside},
                  {"endless", find_endless},
                  {"sections", find_constructor},
                  {"sections", find_too_many_constants}};
     struct verdict v = {message, message_size, function, shown_name, false, NULL, 0};
-    struct lists l = {false, read_out(out, "device"), read_out(out, "watching"),
-                      read_out(out, "runner"), read_out(out, "gated")};
+    struct lists l = {false,
+                      false,
+                      read_out(out, "device"),
+                      read_out(out, "watching"),
+                      read_out(out, "runner"),
+                      read_out(out, "gated")};
     char *plain = read_out(out, "unit.ii"), *watched = read_out(out, "watched.ii");
     char *alone = read_out(out, "alone.ii"), *alone_watched = read_out(out, "alone-watched.ii");
     char *source = read_out(out, "source/unit.cpp"), *same = read_out(out, "source/unit.cu");

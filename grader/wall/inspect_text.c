@@ -177,9 +177,11 @@ static const char* const per_thread[] = {"thread_local", "__thread", "_Thread_lo
 static const char* const instrumentation[] = {"__tsan_", "__ubsan_", "__asan_", "__sanitizer_",
                                               "__wrap_", "__real_",  "gate_",   NULL};
 // What the compiler calls by itself (inspect.c): some of it writes where no one watches.
+// _Z: the names that it gives to C++ functions and variables. A declaration of one would be another
+// one of the same thing, with other types.
 static const char* const of_compiler[] = {
     "__cxa_",      "__gxx_",       "_Unwind_",       "__udiv", "__umod", "__popcount",
-    "__stack_chk", "__dso_handle", "_GLOBAL_OFFSET", "__x86_", NULL};
+    "__stack_chk", "__dso_handle", "_GLOBAL_OFFSET", "__x86_", "_Z",     NULL};
 static const char* const pragmas[] = {"unroll", "nounroll", "once", "region", "endregion", NULL};
 
 struct where {
