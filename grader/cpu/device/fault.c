@@ -90,8 +90,10 @@ static void report_kernel_fault(struct worker* w, const void* address, void* con
 
 // In device memory, or in the shared memory and the stacks of kernels?
 static bool is_of_device(const void* p) {
-    return cudev_is_far(p) || ((const char*)p >= HEAP_BASE &&
-                               (const char*)p < STACK_BASE + MAX_WORKERS * WORKER_STACKS);
+    const char* address = (const char*)p;
+    return cudev_is_far(p) ||
+           (address >= HEAP_BASE && address < WINDOW_BASE + MAX_WORKERS * SHARED_WINDOW) ||
+           (address >= STACK_BASE && address < STACK_BASE + MAX_WORKERS * WORKER_STACKS);
 }
 
 static void report_host_access(const void* address, void* const* frames, int n) {

@@ -34,7 +34,9 @@ enum {
 #define HEAP_BASE ARENA_BASE
 #define HOST_BASE (HEAP_BASE + HEAP_SPACE)
 #define WINDOW_BASE (ARENA_BASE + ((size_t)15 << 28))
-#define STACK_BASE (ARENA_BASE + ((size_t)1 << 32))
+// Behind all other memory, also the watchers', which ends at 75 GiB, and farther from it than an
+// index beside a local array leads unnoticed (watch/bounds.c): 2^16 elements of 256 KB.
+#define STACK_BASE (ARENA_BASE + ((size_t)96 << 30))
 // The stack of a thread: 256 KB and a guard page. The number of pages is odd, or all stacks would
 // compete for the same few TLB entries.
 #define STACK_SIZE (((size_t)256 << 10) + 4096)

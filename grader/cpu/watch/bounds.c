@@ -6,6 +6,7 @@
 #include "cpu/watch/bounds.h"
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -182,13 +183,45 @@ void cudev_bounds_misaligned(struct watch* watch, uint64_t offset, size_t bytes,
     cudev_stop_launch(watch->worker, cudaErrorMisalignedAddress);
 }
 
+// How far an index may lead beside an array and nothing is ended: 256 KB, fewer bytes than lie
+// between the variables of two threads, and more than the longest array in shared memory has behind
+// a row. type: "'volatile float [2][16]'", of elements of the language or of CUDA. What other
+// structures hold nobody knows here.
+static long long near_elements(const char* type) {
+    enum { NEAR = 1 << 18 };
+    static const struct {
+        const char* word;
+        int bytes;
+    } elements[] = {
+        {"bool ", 1},  {"char ", 1},    {"__half ", 2},         {"__nv_bfloat16 ", 2},
+        {"short ", 2}, {"__half2 ", 4}, {"__nv_bfloat162 ", 4}, {"float ", 4},
+        {"int ", 4},   {"float2 ", 8},  {"long ", 8},           {"double ", 8},
+        {"int2 ", 8},  {"uint2 ", 8},   {"float3 ", 12},        {"float4 ", 16},
+        {"int4 ", 16}, {"uint4 ", 16},  {"double2 ", 16},
+    };
+    size_t bytes = 0;
+    type += strspn(type, "'");
+    for (const char* next = "const volatile signed unsigned "; *next;
+         next += strcspn(next, " ") + 1) {
+        const size_t n = strcspn(next, " ") + 1;
+        if (strncmp(type, next, n) == 0) type += n;
+    }
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
+        if (strncmp(type, elements[i].word, strlen(elements[i].word)) == 0)
+            bytes = (size_t)elements[i].bytes;
+    if (strchr(type, '*')) bytes = sizeof(void*);
+    const char* inner = strchr(type, '[');
+    while (inner && (inner = strchr(inner + 1, '['))) bytes *= strtoull(inner + 1, NULL, 10);
+    return bytes ? (long long)(NEAR / bytes) : 0;
+}
+
 void cudev_bounds_index(long long index, const char* type, const char* file, int line,
                         const void* pc) {
-    enum { NEAR = 1 << 16 };  // more than the longest array in shared memory has behind a row
     struct worker* w = cudev_self;
     if (!w || !w->watch) return;
     // It may lead anywhere, and an access to a local or constant array is not announced.
-    const bool far = index < -NEAR || index > NEAR;
+    const long long near = near_elements(type);
+    const bool far = index < -near || index > near;
     if (!w->watch->check && !far) return;
     struct finding* f = found(w->watch, FOUND_OUT_OF_BOUNDS, CUDEV_READ, pc);
     if (f) {
