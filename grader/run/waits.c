@@ -1,5 +1,5 @@
-// waits.c: a launcher that waits for what it has launched. The calls arrive here as those of meter.c
-// do. On the CPU device all is done when a launch returns, and on a GPU it may be: a loop that asks
+// waits.c: a launcher that waits for what it has launched. The calls arrive as those of meter.c do.
+// On the CPU device all is done when a launch returns, and on a GPU it may be: a loop that asks
 // until all is done would not be told from one question.
 #include <cuda_runtime_api.h>
 

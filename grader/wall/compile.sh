@@ -141,7 +141,7 @@ fi
 
 # Both programs are made side by side, each from the very text that is inspected. What the compiler
 # says to the second it has said to the first.
-# shellcheck disable=SC2086  # the flags are words
+# shellcheck disable=SC2086,SC2094  # the flags are words, and one has written when the other reads
 {
     watched=$(cat lib/cxxflags-watched)
     { g++ $watched $include -E -dD out/source/unit.cpp -o out/watched.ii &&

@@ -31,6 +31,7 @@ static struct {
     {"runner", "run_fetch\n"},
     {"gated", "printf\n"},
     {"by_value", ""},
+    {"beside", ""},
     {"endless", ""}};
 enum { FILES = sizeof files / sizeof files[0] };
 
