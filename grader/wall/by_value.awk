@@ -7,14 +7,16 @@
 # - uses a variable that gcc holds for constant and that lies where it can be changed, or that is
 #   not of this file: then nobody knows where it ends;
 # - takes a local or a constant variable for something much larger, or reaches far beside it.
-# usage: awk -v beside=FILE -f by_value.awk kind=class CLASSES kind=symbol SYMBOLS kind= DUMP
+# text: the preprocessed program
+# usage: awk -v beside=FILE -v text=FILE -f by_value.awk kind=class CLASSES kind=symbol SYMBOLS \
+#     kind= DUMP
 # A function that the launcher alone calls is the host's, and may do all this.
 # Each name in the dump ends with D. and a number that no other name has.
 
 BEGIN {
     MOST = 262144               # bytes of local variables that a thread may have
     MOST_CONSTANT = 2 ^ 40      # from a constant to the device's memory it is farther
-    MOST_ARRAY = 128 * 1048576  # from a stack to shared memory it is farther
+    MOST_ARRAY = 128 * 1048576  # of structures whose size is not known for sure
 }
 
 # ---- classes: how large they are
@@ -132,28 +134,48 @@ function elements(type,    n) {
     return n
 }
 
-# is_large(TYPE, MOST): are objects of the type larger, or may they be?
+# is_small(NAME, MOST): a second name of a structure: is that one small, wherever the name is given?
+function is_small(name, most,    line, word, n, small) {
+    while ((getline line <text) > 0) {
+        if (index(line, name) == 0 || line !~ /using|typedef/) continue
+        if (!match(line, "using " name " = [A-Za-z0-9_]+ *;") &&
+            !match(line, "typedef (const )?(struct |union )?[A-Za-z0-9_]+ " name ";")) continue
+        line = substr(line, RSTART, RLENGTH)
+        sub(" *" name ";$|[ ;]*$", "", line)
+        n = split(line, word, " ")
+        small = word[n] in size && size[word[n]] <= most
+        if (!small) break
+    }
+    close(text)
+    return small
+}
+
+# is_large(TYPE, MOST): are objects of the type larger, or may they be? A structure by a second name
+# may be any of the file's.
 function is_large(type, most,    n, bytes) {
     n = elements(type)
     if (type !~ /(struct|union) /) return n > most / 4
     sub(/.*(struct|union) /, "", type)
     sub(/D[.][0-9].*/, "", type)
+    if (type ~ /^[.0-9]/) type = ""  # it has no name
     bytes = type in size ? size[type] : largest
-    return n * bytes > most || (most == MOST && n * largest > MOST_ARRAY)
+    if (most == MOST && n * largest > MOST_ARRAY) return 1
+    if (n * bytes <= most || (!(type in size) && n > 1 && largest <= most)) return 0
+    return type in size || !is_small(type, most / n)
 }
 
 # reaches_far(LINE): is a local or constant variable, or a text, taken for something far larger
 # than a thread's variables are, or is it left behind?
 function reaches_far(line,    base, type, offset, most) {
-    while (match(line, /\)&?(""|[A-Za-z_*0-9$.]*D[.][0-9]+)( [+] -?[0-9]+B)?\]/)) {
+    while (match(line, /\)&?(""|[A-Za-z_*0-9$.]*D[.][0-9]+)( [+] -?[0-9]+B?)?\]/)) {
         base = substr(line, RSTART + 1, RLENGTH - 2)
         type = substr(line, 1, RSTART - 1)
         line = substr(line, RSTART + RLENGTH)
         sub(/.*MEM/, "", type)
         if (type ~ /^ </) sub(/> .*/, "", type)  # MEM <TYPE> [(TYPE OF ITS NEIGHBOURS *)&x]
         offset = 0
-        if (match(base, / [+] -?[0-9]+B$/)) {
-            offset = substr(base, RSTART + 3, RLENGTH - 4) + 0
+        if (match(base, / [+] -?[0-9]+B?$/)) {
+            offset = substr(base, RSTART + 3) + 0
             base = substr(base, 1, RSTART - 1)
         }
         sub(/^&/, "", base)

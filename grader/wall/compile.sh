@@ -151,8 +151,8 @@ fi
     # Where accesses would be seen by nobody: FILE:LINE of the first place
     : >out/beside
     objdump -t out/watched.o >out/places &&
-        awk -v beside=out/beside -f lib/by_value.awk kind=class out/classes kind=symbol out/places \
-            kind= out/tsan >out/by_value || exit "$NO_OBJECTS"
+        awk -v beside=out/beside -v text=out/watched.ii -f lib/by_value.awk kind=class out/classes \
+            kind=symbol out/places kind= out/tsan >out/by_value || exit "$NO_OBJECTS"
     rm -f out/tsan
     names out/watched.o >out/symbols-watched && rename out/watched.o out/symbols-watched || exit "$NO_OBJECTS"
     # The same as below, of the declarations that only a watched program has. -Wpedantic says more,
