@@ -326,12 +326,16 @@ static void judge_requests(struct check* c, const struct problem* p,
                   shared / needed, most[p->function].shared);
 }
 
+// Grids run one after the other: enough for all multiprocessors are the blocks of one.
 static void judge_grid(struct check* c, enum function f) {
-    enum { SIZE = 1 << 17, OF_A_BLOCK = 1024 };
-    const double blocks = (double)check_blocks_at(c, reached, &f, SIZE);
+    enum { SIZE = 1 << 17, OF_A_BLOCK = 1024, LAUNCHES = 16 };
+    const double largest = (double)check_largest_grid_at(c, reached, &f, SIZE);
+    const double blocks = (double)check_blocks(c), launches = (double)check_launches(c);
     char what[64];
     snprintf(what, sizeof what, "%s of a block, on average", names[f].a);
-    check_at_most(c, CAUSE_grid_size, what, SIZE / blocks, OF_A_BLOCK);
+    check_at_most(c, CAUSE_grid_size, what, SIZE / largest, OF_A_BLOCK);
+    snprintf(what, sizeof what, "launches, one after the other");
+    check_at_most(c, CAUSE_grid_size, what, launches, LAUNCHES);
     snprintf(what, sizeof what, "blocks for each of %s", names[f].a);
     check_at_most(c, CAUSE_grid_size, what, blocks / SIZE, 1);
 }

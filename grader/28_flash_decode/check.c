@@ -417,26 +417,28 @@ static void decode_after_many(struct decode p, const char* id) {
 }
 
 // On a card with so many multiprocessors no block reads more than twice as much as each of them has
-// to read: then at least half of them read at any time. Its Q and the parts that it merges are a
-// small share of that.
+// to read: then at least half of them read at any time. Of several launches, which run one after
+// the other, the blocks that read most count together. Q and the parts that are merged are a small
+// share of that.
 static void judge_share(struct decode p, const char* id) {
     struct check* c = p.check;
     decode_after_many(p, id);
     check_at_most(c, CAUSE_too_few_blocks,
                   "bytes that one block reads, of a multiprocessor's share",
-                  (double)check_traffic(c)->read_bytes_per_block /
+                  (double)check_traffic(c)->serial_read_bytes /
                       (4.0 * (double)(p.length[0] * p.H_k * p.d) / card_named(id)->multiprocessors),
                   2);
 }
 
-// The launcher is told of room for 2^24 keys. If fewer blocks run than half as many as there are
-// multiprocessors, some reads more than twice a multiprocessor's share, once the room is full.
+// The launcher is told of room for 2^24 keys. If fewer blocks run at a time than half as many as
+// there are multiprocessors, some reads more than twice a multiprocessor's share, once the room is
+// full. Kernels run one after the other, so the largest grid counts.
 static void count_blocks(struct decode p, const char* id) {
     p.told_pages = 1 << 20;
     deal_pages(&p);
     decode_case_on(p, id, JUDGE_O);
     check_at_most(p.check, CAUSE_too_few_blocks, "multiprocessors for each block",
-                  card_named(id)->multiprocessors / (double)check_blocks(p.check), 2);
+                  card_named(id)->multiprocessors / (double)check_largest_grid(p.check), 2);
 }
 
 static void enough_blocks(struct check* c) {

@@ -337,6 +337,7 @@ int64_t check_leaked(struct check* c);
 
 // The blocks of all kernels that this round's launcher launched; and how many kernels.
 int64_t check_blocks(struct check* c);
+int64_t check_largest_grid(struct check* c);  // the blocks of the largest
 int64_t check_launches(struct check* c);
 
 // Ends the item as failed: for a mistake that only the lesson can know.

@@ -19,6 +19,10 @@ int64_t check_blocks(struct check* c) {
     return c->answer.blocks[c->round];
 }
 
+int64_t check_largest_grid(struct check* c) {
+    return c->answer.largest_grid[c->round];
+}
+
 int64_t check_launches(struct check* c) {
     return c->answer.launches[c->round];
 }

@@ -102,6 +102,12 @@ int64_t check_blocks_at(struct check* c, reached_fn reached, const void* problem
     return grid_at(c, reached, problem, size).blocks;
 }
 
+int64_t check_largest_grid_at(struct check* c, reached_fn reached, const void* problem,
+                              int64_t size) {
+    (void)grid_at(c, reached, problem, size);
+    return c->answer.largest_grid[0];
+}
+
 // The blocks of the kernel that has the rows. Beside it there may be others, of one block, for some
 // sizes and not for others.
 static int64_t without_single(struct grid g) {

@@ -101,8 +101,10 @@ void check_is_launched(struct check* c, int64_t size, int64_t fewer, reached_fn 
 // only where one has, the case is run, whose launch is refused.
 void check_takes(struct check* c, int64_t size, reached_fn reached, const void* problem);
 
-// The blocks that the launcher launches for a size: no kernel runs.
+// The blocks that the launcher launches for a size, and those of its largest grid: no kernel runs.
 int64_t check_blocks_at(struct check* c, reached_fn reached, const void* problem, int64_t size);
+int64_t check_largest_grid_at(struct check* c, reached_fn reached, const void* problem,
+                              int64_t size);
 
 // How many rows of so many a case may show: all, or the last few thousand (check_ends()).
 int64_t check_shown(int64_t size);

@@ -502,7 +502,9 @@ static void after_launch(void* shared, size_t bytes) {
 
 // In the book, which is open.
 static void add_grid(dim3 grid) {
-    book->meter.blocks += (int64_t)grid.x * grid.y * grid.z;
+    const int64_t blocks = (int64_t)grid.x * grid.y * grid.z;
+    book->meter.blocks += blocks;
+    if (blocks > book->meter.largest_grid) book->meter.largest_grid = blocks;
     if ((int32_t)grid.y > book->meter.grid_y) book->meter.grid_y = (int32_t)grid.y;
     if ((int32_t)grid.z > book->meter.grid_z) book->meter.grid_z = (int32_t)grid.z;
 }
@@ -513,7 +515,9 @@ static enum launch next_launch(dim3 grid, size_t bytes) {
     vault_open();
     bool failing = book->on && strcmp(book->failing, "launch") == 0 && book->fails;
     book->meter.launches += fails || (failing && book->calls_left > 0);
-    if (fails) book->meter.blocks = 0;  // those from here on tell whether the launcher goes on
+    if (fails)
+        book->meter.blocks = book->meter.largest_grid =
+            0;  // those from here on tell whether the launcher goes on
     if (failing && !fails) add_grid(grid);
     if (book->on) handed_launch(bytes);
     vault_close();

@@ -23,6 +23,7 @@ struct meter {
     int64_t elsewhere;  // of them, in another stream than the default one
     int64_t waits;      // for the device, a stream or an event
     int64_t blocks;     // of all their grids; behind one that was made to fail: of those behind it
+    int64_t largest_grid;    // the blocks of the largest of them
     int32_t grid_y, grid_z;  // the most blocks of a grid in y, in z
     bool failed;             // the call that was to fail was made
     bool asked_elsewhere;    // the launcher asked about another device than the current one

@@ -530,6 +530,7 @@ static void run_round(uint32_t r) {
     answer->elsewhere[r] = meter.elsewhere;
     answer->waits[r] = meter.waits;
     answer->blocks[r] = meter.blocks;
+    answer->largest_grid[r] = meter.largest_grid;
     answer->grid_y[r] = meter.grid_y;
     answer->grid_z[r] = meter.grid_z;
     answer->failed[r] = meter.failed;

@@ -52,7 +52,7 @@ struct arena_traffic run_traffic(unsigned char* const* array, uint32_t count) {
         .local_bytes_per_thread = (int64_t)t.local_bytes_per_thread,
         .shared_bytes_per_block = (int64_t)t.shared_bytes_per_block,
         .block_read_bytes = (int64_t)t.block_read_bytes,
-        .read_bytes_per_block = (int64_t)t.read_bytes_per_block,
+        .serial_read_bytes = (int64_t)t.serial_read_bytes,
         .static_bytes = (int64_t)t.static_bytes,
     };
     for (uint32_t i = 0; cudev_loaded_again && i < count; i++)

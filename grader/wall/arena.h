@@ -16,7 +16,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 17,
+    ARENA_VERSION = 18,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -199,7 +199,8 @@ struct arena_traffic {
     int64_t local_bytes_per_thread;      // of its stack: local variables, at most, of any thread
     int64_t shared_bytes_per_block;      // of its arrays and its launch, at most, of any block
     int64_t block_read_bytes;            // of distinct sectors of global memory, summed over blocks
-    int64_t read_bytes_per_block;  // of distinct sectors of global memory, at most, of any block
+    // The same of the block that reads most, summed over launches: each waits for the one before.
+    int64_t serial_read_bytes;
     int64_t static_bytes;  // of __device__ and __constant__ variables that kernels used, distinct
     // Bytes that a warp loads from global memory though it has loaded them before
     // (grader/cpu/README.md, Profile): of each tensor.
@@ -219,6 +220,7 @@ struct arena_answer {
     int64_t elsewhere[ARENA_ROUNDS];         // of them, in other streams than the default one
     int64_t waits[ARENA_ROUNDS];             // for the device, a stream or an event
     int64_t blocks[ARENA_ROUNDS];            // of all their grids: meter.h
+    int64_t largest_grid[ARENA_ROUNDS];      // the blocks of the largest of them
     int32_t grid_y[ARENA_ROUNDS];            // the most blocks of a grid in y
     int32_t grid_z[ARENA_ROUNDS];            // in z
     bool failed[ARENA_ROUNDS];               // the call that was to fail was made

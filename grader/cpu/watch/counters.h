@@ -56,6 +56,7 @@ struct profile {
     unsigned kernels, rows;
     unsigned current;  // kernel that runs
     uint64_t launches;
+    uint64_t serial_sectors;  // distinct, of the block that reads most, summed over launches
     uint32_t epoch;    // of the caches in worker_profile: upper half; their own count is below
     unsigned results;  // arrays: see cudev_set_results()
     struct result_array {
@@ -71,8 +72,9 @@ struct profile {
         uint64_t static_bytes;               // of static variables, read or written
         uint64_t read_only_atomics;          // by threads
         uint64_t shared_bytes, most_shared;  // of the block that runs; of any block since the reset
-        uint64_t block_sectors, most_block_sectors;  // likewise: distinct sectors that it reads
-        uint64_t placed[MAX_SHARED_ARRAYS];          // layout of shared memory in the last block
+        uint64_t block_sectors,
+            most_block_sectors;              // of the launch: distinct sectors that it reads
+        uint64_t placed[MAX_SHARED_ARRAYS];  // layout of shared memory in the last block
         unsigned placed_count;
         uint32_t epoch;
         struct row_cache {

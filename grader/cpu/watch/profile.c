@@ -32,8 +32,16 @@ void cudev_profile_launch_begins(const struct launch* l) {
 }
 
 void cudev_profile_launch_ends(void) {
-    profile()->launches++;
-    profile()->kernel[profile()->current].launches++;
+    struct profile* p = profile();
+    uint64_t most = 0;
+    for (int w = 0; w < MAX_WORKERS; w++) {
+        struct worker_profile* own = &p->worker[w];
+        if (own->most_block_sectors > most) most = own->most_block_sectors;
+        if (own->most_block_sectors) own->most_block_sectors = 0;  // untouched pages stay so
+    }
+    p->serial_sectors += most;
+    p->launches++;
+    p->kernel[p->current].launches++;
 }
 
 // All warps are in the same part from now on.

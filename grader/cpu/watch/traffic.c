@@ -65,6 +65,7 @@ void cudev_get_traffic(struct cudev_traffic* t) {
     cudev_memory_open();
     const struct profile* p = profile();
     t->launches = p->launches;
+    t->serial_read_bytes = 32 * p->serial_sectors;
     for (int w = 0; w < MAX_WORKERS; w++) {
         const struct worker_profile* own = &p->worker[w];
         for (unsigned i = 0; i < p->rows; i++) add(t, &p->row[i], &own->counts[i]);
@@ -80,8 +81,6 @@ void cudev_get_traffic(struct cudev_traffic* t) {
         t->read_only_atomics += own->read_only_atomics;
         if (own->most_shared > t->shared_bytes_per_block)
             t->shared_bytes_per_block = own->most_shared;
-        if (32 * own->most_block_sectors > t->read_bytes_per_block)
-            t->read_bytes_per_block = 32 * own->most_block_sectors;
         t->unique_read_bytes += own->read_bytes;
         t->unique_written_bytes += own->written_bytes;
     }
@@ -128,12 +127,12 @@ void cudev_reset_traffic(void) {
         memset(p->worker[w].kernel, 0, p->kernels * sizeof p->worker[w].kernel[0]);
         p->worker[w].read_bytes = p->worker[w].written_bytes = p->worker[w].static_bytes = 0;
         p->worker[w].read_only_atomics = 0;
-        p->worker[w].most_shared = p->worker[w].most_block_sectors = 0;
+        p->worker[w].most_shared = 0;
         watch_state()->watch[w].deepest = 0;
     }
     memset(p->row_hash, 0, sizeof p->row_hash);
     p->rows = p->kernels = 0;
-    p->launches = 0;
+    p->launches = p->serial_sectors = 0;
     p->epoch += 1u << 16;
     cudev_shadow_clear(TOTAL_TOUCHED, TOUCHED_SIZE);
     cudev_shadow_clear(LOADED_AGAIN, LOADED_AGAIN_SIZE);

@@ -261,7 +261,7 @@ static void check(const char* kernel, struct expected e) {
     struct cudev_traffic t;
     cudev_get_traffic(&t);
     cudev_reset_traffic();
-    of_a_block = t.read_bytes_per_block;
+    of_a_block = t.serial_read_bytes;
     compare(kernel, "bytes loaded", t.global_load_bytes, e.load_bytes);
     compare(kernel, "load requests", t.global_load_requests, e.load_requests);
     compare(kernel, "load sectors", t.global_load_sectors, e.load_sectors);
