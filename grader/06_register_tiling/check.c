@@ -253,14 +253,17 @@ static void four_at_a_time(struct check* c) {
 // a step or two ahead that nobody needs. Conflicts are the next item's. Lanes that share what they
 // load take fewer wavefronts, however few sums they have: so the numbers count, too, 16 / 64. A
 // number from another lane's register comes by the way of shared memory, and counts like one from
-// there.
+// there, whichever function brings it. By mma.sync with a unit matrix a lane could get 4; half of
+// them count, so that products of three parts of a float, six mma.sync, may be made so.
 static void judge_sharing(struct check* c, const struct arena_traffic* t, double products) {
+    enum { OF_MMA = 2 * 32 };
+    double exchanged = (double)t->shuffles + OF_MMA * (double)t->mma;
     double useful = (double)(t->shared_load_wavefronts - t->shared_load_conflicts);
     check_at_most(c, CAUSE_too_much_shared, "shared-memory wavefronts for 32 multiplications",
                   useful * 32 / products, 0.2);
-    check_at_most(
-        c, CAUSE_too_much_shared, "numbers that a lane loads or shuffles for each multiplication",
-        ((double)t->shared_load_bytes / sizeof(float) + (double)t->shuffles) / products, 0.3);
+    check_at_most(c, CAUSE_too_much_shared,
+                  "numbers that a lane loads or shuffles for each multiplication",
+                  ((double)t->shared_load_bytes / sizeof(float) + exchanged) / products, 0.3);
 }
 
 // Of sizes that are no whole tiles, and of odd ones, for which a launcher may have another kernel:

@@ -183,7 +183,7 @@ struct arena_traffic {
     // Sectors beyond those that would hold what each request uses, were it side by side.
     int64_t global_load_excess_sectors, global_store_excess_sectors;
     int64_t atomics, shared_atomics, barriers, mma;
-    int64_t shuffles;  // by lanes
+    int64_t shuffles;  // words that lanes get from each other: votes, matches, reductions as well
     // What atomics move, there and back: check_traffic() may count it as loaded and stored.
     int64_t global_atomic_bytes, global_atomic_requests;
     int64_t global_atomic_sectors, global_atomic_excess_sectors;

@@ -21,9 +21,16 @@ static unsigned source_lane(enum cudev_warp_op op, const struct lane* own, unsig
 
 static enum cudev_warp_op op_of(const struct lane* lane, uint32_t group);
 
+// Each lane of the group has got so many words that are made of the others'.
+static void note_words(struct worker* w, uint32_t group, unsigned words) {
+    if (w->watch) cudev_watcher->exchanged(w, words * (unsigned)__builtin_popcount(group));
+}
+
 static bool shuffle(struct worker* w, unsigned warp, uint32_t group) {
     struct lane* lane = cudev_lanes(w, warp);
     enum cudev_warp_op op = op_of(lane, group);
+    const bool of_8_bytes = op >= CUDEV_SHFL_8;
+    if (of_8_bytes) op = (enum cudev_warp_op)(op - CUDEV_SHFL_8 + CUDEV_SHFL);
     uint64_t result[WARP_SIZE];
     for (uint32_t rest = group; rest; rest &= rest - 1) {
         unsigned i = (unsigned)__builtin_ctz(rest), source = source_lane(op, &lane[i], i);
@@ -36,7 +43,7 @@ static bool shuffle(struct worker* w, unsigned warp, uint32_t group) {
         unsigned i = (unsigned)__builtin_ctz(rest);
         lane[i].value = result[i];
     }
-    if (w->watch) cudev_watcher->shuffled(w, (unsigned)__builtin_popcount(group));
+    note_words(w, group, of_8_bytes ? 2 : 1);
     return true;
 }
 
@@ -57,6 +64,7 @@ static bool match_any(struct worker* w, unsigned warp, uint32_t group) {
         unsigned i = (unsigned)__builtin_ctz(rest);
         lane[i].value = result[i];
     }
+    note_words(w, group, 1);
     return true;
 }
 
@@ -110,6 +118,7 @@ static bool give_all(struct worker* w, unsigned warp, uint32_t group) {
     struct lane* lane = cudev_lanes(w, warp);
     uint64_t result = common_result(op_of(lane, group), lane, group);
     for (uint32_t rest = group; rest; rest &= rest - 1) lane[__builtin_ctz(rest)].value = result;
+    note_words(w, group, 1);
     return true;
 }
 
@@ -131,6 +140,10 @@ static const struct warp_function functions[] = {
     [CUDEV_SHFL_UP] = SHUFFLE("__shfl_up_sync()"),
     [CUDEV_SHFL_DOWN] = SHUFFLE("__shfl_down_sync()"),
     [CUDEV_SHFL_XOR] = SHUFFLE("__shfl_xor_sync()"),
+    [CUDEV_SHFL_8] = SHUFFLE("__shfl_sync()"),
+    [CUDEV_SHFL_UP_8] = SHUFFLE("__shfl_up_sync()"),
+    [CUDEV_SHFL_DOWN_8] = SHUFFLE("__shfl_down_sync()"),
+    [CUDEV_SHFL_XOR_8] = SHUFFLE("__shfl_xor_sync()"),
     [CUDEV_BALLOT] = SAME_FOR_ALL("__ballot_sync()"),
     [CUDEV_ALL] = SAME_FOR_ALL("__all_sync()"),
     [CUDEV_ANY] = SAME_FOR_ALL("__any_sync()"),

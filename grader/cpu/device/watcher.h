@@ -58,7 +58,8 @@ struct cudev_watcher {
                       const void* pc);
     // In a shuffle the thread reads a lane that takes no part in it: what it gets is undefined.
     void (*reads_nobody)(struct worker* w, unsigned thread, unsigned lane);
-    void (*shuffled)(struct worker* w, unsigned lanes);
+    // Lanes of a warp get so many words of 4 bytes, together, that are made of each other's.
+    void (*exchanged)(struct worker* w, unsigned words);
     // The running lane loads a row of a matrix; its warp multiplies.
     void (*matrix_row)(struct worker* w, const void* row, const void* pc);
     void (*multiplies)(struct worker* w, const void* pc);

@@ -90,8 +90,9 @@ struct cudev_traffic {
     unsigned long long shared_atomic_wavefronts, shared_atomic_conflicts;
     unsigned long long read_only_atomics;  // by threads, on what cudev_set_read_only() has named
     unsigned long long barriers;           // __syncthreads() by blocks, and named ones
-    unsigned long long shuffles;           // by lanes
-    unsigned long long mma;                // matrix instructions by warps
+    // Words of 4 bytes that lanes get from each other by shuffles, votes, matches and reductions.
+    unsigned long long shuffles;
+    unsigned long long mma;  // matrix instructions by warps
     // Distinct bytes of global memory, over all launches since the reset: those that loads have
     // read, and those that stores and atomics have written.
     unsigned long long unique_read_bytes, unique_written_bytes;

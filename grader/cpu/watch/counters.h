@@ -126,7 +126,7 @@ void cudev_profile_block_begins(struct watch* watch);
 void cudev_profile_block_ends(struct watch* watch);
 void cudev_profile_barrier(struct watch* watch);                          // __syncthreads() opens
 void cudev_profile_named_barrier(struct watch* watch, unsigned threads);  // a named barrier opens
-void cudev_profile_shuffle(struct watch* watch, unsigned lanes);
+void cudev_profile_exchange(struct watch* watch, unsigned words);         // between lanes of a warp
 // A warp multiplies matrices; a warpgroup does.
 void cudev_profile_count_mma(struct watch* watch, const void* pc);
 // Of 64 x n x k multiplications: they count as the row's bytes.

@@ -84,8 +84,8 @@ void cudev_profile_named_barrier(struct watch* watch, unsigned threads) {
     cudev_counters_kernel(watch)->barriers++;
 }
 
-void cudev_profile_shuffle(struct watch* watch, unsigned lanes) {
-    cudev_counters_kernel(watch)->shuffles += lanes;
+void cudev_profile_exchange(struct watch* watch, unsigned words) {
+    cudev_counters_kernel(watch)->shuffles += words;
 }
 
 // Registers only: no request.

@@ -120,8 +120,8 @@ static void multiplies(struct worker* w, const void* pc) {
     if (w->watch->profile) cudev_profile_count_mma(w->watch, pc);
 }
 
-static void shuffled(struct worker* w, unsigned lanes) {
-    if (w->watch->profile) cudev_profile_shuffle(w->watch, lanes);
+static void exchanged(struct worker* w, unsigned words) {
+    if (w->watch->profile) cudev_profile_exchange(w->watch, words);
 }
 
 static uint64_t offset_of(const int* flag) {
@@ -179,7 +179,7 @@ static struct cudev_watcher watcher = {
     .copy_arrives = cudev_access_arrival,
     .copy_left = cudev_access_left,
     .reads_nobody = cudev_findings_note,
-    .shuffled = shuffled,
+    .exchanged = exchanged,
     .matrix_row = cudev_access_matrix_row,
     .multiplies = multiplies,
     .matrix_row_stored = cudev_access_matrix_row_stored,

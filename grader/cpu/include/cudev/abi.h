@@ -49,6 +49,10 @@ enum cudev_warp_op {
     CUDEV_SHFL_UP,
     CUDEV_SHFL_DOWN,
     CUDEV_SHFL_XOR,
+    CUDEV_SHFL_8,  // of 8 bytes: two words
+    CUDEV_SHFL_UP_8,
+    CUDEV_SHFL_DOWN_8,
+    CUDEV_SHFL_XOR_8,
     CUDEV_BALLOT,
     CUDEV_ALL,
     CUDEV_ANY,

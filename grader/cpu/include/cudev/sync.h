@@ -53,10 +53,11 @@ template <class T> inline T from_bits(unsigned long long bits) {
 }
 }  // namespace cudev
 
-#define CUDEV_SHUFFLE(T, name, op, arg)                                                        \
-    inline T name(unsigned mask, T value, arg, int width = warpSize, CUDEV_HERE) {             \
-        return cudev::from_bits<T>(cudev_warp(op, mask, cudev::to_bits(value), (unsigned)lane, \
-                                              (unsigned)width, file, line));                   \
+#define CUDEV_SHUFFLE(T, name, op, arg)                                              \
+    inline T name(unsigned mask, T value, arg, int width = warpSize, CUDEV_HERE) {   \
+        return cudev::from_bits<T>(cudev_warp(sizeof(T) == 8 ? op##_8 : op, mask,    \
+                                              cudev::to_bits(value), (unsigned)lane, \
+                                              (unsigned)width, file, line));         \
     }
 // The four shuffles of one type, as CUDA overloads them.
 #define CUDEV_SHUFFLES(T)                                              \

@@ -236,8 +236,21 @@ __global__ void two_paths(float* out, const float* a) {
 
 // ---- the numbers -------------------------------------------------------------------------------
 
+// A word for each lane, of 8 bytes two; half of the lanes in the last reduction.
+__global__ void exchanges(float* out, const float* a) {
+    const unsigned all = 0xffffffff, lane = threadIdx.x;
+    double wide = __shfl_xor_sync(all, (double)a[lane], 1);
+    float x = __shfl_sync(all, a[lane], 3) + (float)wide;
+    x += (float)__reduce_max_sync(all, lane) + (float)__match_any_sync(all, lane);
+    if (__any_sync(all, x > 0)) x += (float)__ballot_sync(all, lane & 1);
+    if (lane < 16) x += (float)__reduce_or_sync(0xffff, lane);
+    __syncwarp();
+    out[lane] = x;
+}
+
 static int failures;
 static unsigned long long of_a_block;  // bytes that one block has read at most
+static unsigned long long exchanged;   // words, between lanes
 static bool only_launch;  // print profiles; on a GPU nothing but the names of the launches
 
 struct expected {
@@ -262,6 +275,7 @@ static void check(const char* kernel, struct expected e) {
     cudev_get_traffic(&t);
     cudev_reset_traffic();
     of_a_block = t.serial_read_bytes;
+    exchanged = t.shuffles;
     compare(kernel, "bytes loaded", t.global_load_bytes, e.load_bytes);
     compare(kernel, "load requests", t.global_load_requests, e.load_requests);
     compare(kernel, "load sectors", t.global_load_sectors, e.load_sectors);
@@ -327,6 +341,14 @@ static void simple(float* out, float* a, float* b) {
         read_unevenly<<<4, N>>>(out, a);
         check("read_unevenly", {6 * 4 * N, 48, 192, 32, 128, 6 * 4 * N, 5 * 4 * N, 0, 0, 0, 0});
         compare("read_unevenly", "bytes read by one block", of_a_block, 3 * 4 * N);
+        for (int i = 0; i < 3; i++) read_unevenly<<<4, N>>>(out, a);
+        check("read_unevenly three times", {3 * 6 * 4 * N, 3 * 48, 3 * 192, 3 * 32, 3 * 128,
+                                            3 * 6 * 4 * N, 3 * 5 * 4 * N, 0, 0, 0, 0});
+        compare("read_unevenly three times", "bytes read by one block after the other", of_a_block,
+                3 * 3 * 4 * N);
+        exchanges<<<1, 32>>>(out, a);
+        check("exchanges", {2 * 128, 2, 8, 1, 4, 128, 128, 0, 0, 0, 0, 128});
+        compare("exchanges", "words between lanes", exchanged, 7 * 32 + 16);
         // Constants of the host are none of global memory; an array that was copied there is.
         float of_host[N] = {1};
         cudaMemcpyToSymbol(table, of_host, sizeof table);
