@@ -7,6 +7,7 @@
 #include "bug_hunt.h"
 #include "check/check.h"
 #include "reference.h"
+#include "registers.h"
 #include "text.h"
 #include "wall/arena.h"
 
@@ -412,8 +413,7 @@ static void run_group_sums(struct check* c, int64_t rows, int64_t cols, bool wit
     compare(c, y);
 }
 
-// Where an array of a thread lies, only the compiler for the GPU knows. What it needs for registers
-// stands in the text: no index but numbers, and the variables of loops that can be unrolled.
+// Where an array of a thread lies is read from the text.
 static void group_sums(struct check* c) {
     const int64_t rows = some_rows(c), cols = some_cols(c);
     begin_hunt(c, BUG_HUNT_GROUP_SUMS);

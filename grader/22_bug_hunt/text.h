@@ -1,10 +1,9 @@
 // text.h: what the text of a submission of lesson 22 says: how many lines of a section differ from
-// the given file, what its bug is called, and by what its registers are indexed. The check reads
-// the file itself; nothing of this is asked of the program.
+// the given file, and what its bug is called. The check reads the file itself; nothing of this is
+// asked of the program.
 #ifndef TEXT_H
 #define TEXT_H
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,134 +181,6 @@ static void judge_text(struct check* c, enum bug_hunt_kernel kernel) {
                    said.constant);
     check_fail(c, CAUSE_bug_not_named, "%s is %.40s: no name of enum bug\n", said.constant,
                said.value);
-}
-
-// ---- indices of registers
-
-static bool is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-// Copies the word that begins at p.
-static void word_at(const char* p, char word[32]) {
-    size_t n = 0;
-    while (n < 31 && is_word(p[n])) n++;
-    memcpy(word, p, n);
-    word[n] = '\0';
-}
-
-// Does a pragma in front of the loop at p, which begins in the section, leave it a loop: does it
-// unroll fewer rounds than there are groups?
-static bool stays_a_loop(const char* section, const char* p) {
-    const char *front = p, *end;
-    while (front > section && !strchr(";{}", front[-1])) front--;
-    const char* unroll = strstr(front, "unroll");
-    if (!unroll || unroll > p) return false;
-    if (unroll - front >= 2 && strncmp(unroll - 2, "no", 2) == 0) return true;
-    unroll += strlen("unroll");
-    unroll += strspn(unroll, " \t(");
-    const long rounds = strtol(unroll, (char**)&end, 10);
-    return end > unroll && rounds < BUG_HUNT_GROUPS;
-}
-
-// Where the statement of the loop that begins at p ends.
-static const char* end_of_loop(const char* p) {
-    int inside = 0;  // brackets
-    for (; *p; p++) {
-        inside += *p == '(' || *p == '{';
-        inside -= *p == ')' || *p == '}';
-        if (inside == 0 && (*p == ';' || *p == '}')) break;
-    }
-    return p;
-}
-
-// Is the loop at p, in front of which no pragma stands, one of which nvcc makes an index: does an
-// `if` choose the one sum that is added to, and nothing else happen? From that nvcc concludes what
-// k is, before it unrolls, and the array is in local memory. A value that is chosen for each k it
-// keeps in registers.
-static bool chooses_by_if(const char* section, const char* p) {
-    const char *front = p, *end = end_of_loop(p), *word = p;
-    while (front > section && !strchr(";{}", front[-1])) front--;
-    const char* unroll = strstr(front, "unroll");
-    if (unroll && unroll < p) return false;
-    for (; word < end; word++) {
-        if (strncmp(word, "else", 4) == 0) return false;
-        if (strncmp(word, "if (", 4) == 0) break;
-    }
-    if (word >= end) return false;
-    const char* then = word + strlen("if ");
-    int inside = 0;
-    do inside += (*then == '(') - (*then == ')');
-    while (*then++ && inside > 0);
-    then += strspn(then, " \n{");
-    for (const char* more = then; more < end; more++)
-        if (strncmp(more, "else", 4) == 0) return false;
-    return strncmp(then, "sum[", 4) == 0 || strncmp(then, "continue;", 9) == 0;
-}
-
-// Is it the variable of loops over all groups, which are unrolled, and of no other loop of the
-// section?
-static bool counts_groups(const char* section, const char* variable) {
-    static const char* const steps[] = {"%s++)", "++%s)", "%s += 1)"};
-    char begin[64], any[64], step[64];
-    if (!isalpha((unsigned char)*variable)) return false;
-    snprintf(any, sizeof any, "for (int %s = ", variable);
-    snprintf(begin, sizeof begin, "for (int %s = 0; %s < GROUPS; ", variable, variable);
-    const char* p = strstr(section, any);
-    if (!p) return false;
-    for (; p; p = strstr(p + 1, any)) {
-        bool is_step = false;
-        for (size_t n = 0; n < sizeof steps / sizeof *steps; n++) {
-            snprintf(step, sizeof step, steps[n], variable);
-            is_step |= strncmp(p + strlen(begin), step, strlen(step)) == 0;
-        }
-        if (strncmp(p, begin, strlen(begin)) != 0 || !is_step || stays_a_loop(section, p) ||
-            chooses_by_if(section, p))
-            return false;
-    }
-    return true;
-}
-
-// May the array `name` have this index, which follows its "["?
-static bool index_is_fine(const char* section, const char* name, const char* index) {
-    char word[32];
-    word_at(index, word);
-    if (strcmp(name, "x") == 0 || strcmp(name, "y") == 0 || strcmp(name, "group") == 0) return true;
-    if (strcmp(name, "sum") != 0 || index[strlen(word)] != ']') return false;
-    bool number = *word && strspn(word, "0123456789") == strlen(word);
-    return number || strcmp(word, "GROUPS") == 0 || counts_groups(section, word);
-}
-
-// The section's only array of a thread is sum[], every mention of which has a fine index.
-static void judge_registers(struct check* c, enum bug_hunt_kernel kernel) {
-    static char section[1 << 16];
-    size_t size;
-    const char* text = check_text(c, &size);
-    char last[32] = "";
-    edits_section(text, size, kernel, section, sizeof section);
-    check_case(c, "the text of group_sums");
-    for (const char* p = section; *p; p++) {
-        if (strncmp(p, "//", 2) == 0) p += strcspn(p, "\n");
-        if (*p == '[' && !index_is_fine(section, last, p + 1))
-            check_fail(
-                c, CAUSE_local_array,
-                "%s[%.*s]: the index of a register is a number, or the variable of a loop\n"
-                "    for (int k = 0; k < GROUPS; k++)\n"
-                "  which is unrolled: of an if that chooses alone nvcc makes an index again,\n"
-                "  unless #pragma unroll stands in front\n"
-                "  next: let such a loop ask for each k whether it is the one\n",
-                last, (int)strcspn(p + 1, "]\n"), p + 1);
-        if (!is_word(*p)) {
-            if (*p != ' ') last[0] = '\0';
-            continue;
-        }
-        bool address = p > section + 1 && p[-1] == '&' && p[-2] != '&';
-        word_at(p, last);
-        p += strlen(last) - 1;
-        if (strcmp(last, "sum") == 0 && (p[1] != '[' || address))
-            check_fail(c, CAUSE_local_array,
-                       "an address of sum[] is taken, and registers have none\n");
-    }
 }
 
 #endif

@@ -12,7 +12,6 @@ struct reader {
     const char *at, *end;
     int section;   // of the line that was read
     bool spliced;  // the line before ended with a backslash
-    bool open;     // a /* may be open: a line that begins with // may be code
     char* line;    // as it is compared; owned, as long as the longest line
     bool is_title;
 };
@@ -47,21 +46,15 @@ static bool next_line(struct reader* r) {
     return true;
 }
 
-// Is a comment of several lines open behind this one? /* in a string counts, too: that is rare.
-static bool leaves_open(const char* line, bool open) {
-    const char* p;
-    for (; (p = strstr(line, open ? "*/" : "/*")); line = p + 2) open = !open;
-    return open;
-}
-
 // The next line that counts.
 static bool next_counted(struct reader* r) {
     while (next_line(r)) {
         size_t n = strlen(r->line);
         bool was_spliced = r->spliced;
         r->spliced = n > 0 && r->line[n - 1] == '\\';
-        bool comment = strncmp(r->line, "//", 2) == 0 && !was_spliced && !r->spliced && !r->open;
-        if (!comment) r->open = leaves_open(r->line, r->open);
+        // Where a /* is open, what begins with // is code if there is an end of it.
+        bool comment =
+            strncmp(r->line, "//", 2) == 0 && !was_spliced && !r->spliced && !strstr(r->line, "*/");
         if (n > 0 && (!comment || r->is_title)) return true;
     }
     return false;
@@ -253,18 +246,6 @@ void edits_list(const char* given, const char* constants, const char* text, size
     walk_begin(&w, given, constants, text, size);
     while (walk_on(&w))
         if (w.section == section) list(&w.old, &w.new, to, room);
-}
-
-void edits_section(const char* text, size_t size, int section, char* to, size_t room) {
-    struct reader r = reader_of(text, size);
-    size_t used = 0;
-    to[0] = '\0';
-    while (next_counted(&r) && used + 1 < room) {
-        if (r.section != section || r.is_title) continue;
-        int n = snprintf(to + used, room - used, "%s\n", r.line);
-        used += n < 0 ? 0 : (size_t)n;
-    }
-    free(r.line);
 }
 
 void edits_constant(const char* text, size_t size, const char* name, char* to, size_t room) {

@@ -3,7 +3,8 @@
 // Both are cut into sections: one begins at each line that begins with "// ---- ", the first at the
 // beginning. Lines are compared as a reader sees them: blanks do not count, nor do empty lines and
 // lines of comment alone. A comment behind code counts as code. So does a line of comment that ends
-// with \ or follows one that does: what it hides is not what it says.
+// with \ or follows one that does, or has the end of another comment in it: what it hides is not what
+// it says.
 //
 //     const struct edits made = edits_of(given, text, size);
 //     if (!made.same_sections) ...
@@ -36,10 +37,6 @@ struct edits edits_of(const char* given, const char* constants, const char* text
 // columns. Lines that do not fit are left out. "" if the sections are not the same.
 void edits_list(const char* given, const char* constants, const char* text, size_t size,
                 int section, char* to, size_t room);
-
-// Copies section number `section` of text, as its lines are compared, to `to`: `room` bytes with
-// the NUL, more is cut off. Each line ends with \n. Lines that do not count are left out.
-void edits_section(const char* text, size_t size, int section, char* to, size_t room);
 
 // The value of the constant `name`: copies VALUE of the first line "name = VALUE," of section 0.
 // "" if there is none.
