@@ -11,14 +11,12 @@
 
 #include "bug_hunt.h"
 #include "check/check.h"
+#include "check/bare.h"
 #include "text.h"
 
 // ---- the words of a text
 
-enum { TITLE = 1 };  // a byte: here a section begins
-
-// A word, a number, a sign; "\n" is the end of a line that begins with #. Comments are left out, of
-// texts and characters the first " is left.
+// A word, a number, a sign; "\n" is the end of a line that begins with #.
 struct word {
     const char* at;
     int length;
@@ -36,33 +34,9 @@ static bool is_word(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-static bool is_title(const char* p, const char* end) {
-    static const char title[] = "// ---- ";
-    return (size_t)(end - p) >= strlen(title) && memcmp(p, title, strlen(title)) == 0;
-}
-
-// The text as the compiler reads it, without line ends behind a backslash, but with a TITLE wherever
-// edits.c sees one. Owned by the caller, NULL if there is no memory.
-static char* joined(const char* text, size_t size) {
-    const char* const end = text + size;
-    char *copy = malloc(2 * size + 2), *to = copy;
-    if (!copy) return NULL;
-    for (const char* p = text; p < end; p++) {
-        if ((p == text || p[-1] == '\n') && is_title(p, end)) *to++ = TITLE;
-        const char* next = p + 1;
-        while (*p == '\\' && next < end && (*next == ' ' || *next == '\r')) next++;
-        if (*p == '\\' && next < end && *next == '\n')
-            p = next;
-        else
-            *to++ = *p == '\0' || *p == TITLE ? ' ' : *p;
-    }
-    *to = '\0';
-    return copy;
-}
-
 // How long the word, the number or the sign is that begins at p.
 static int length_at(const char* p) {
-    static const char signs[] = "++--+=-=*=/=%=&=|=^===!=<=>=&&||<<>>->::///*<::><%%>%:";
+    static const char signs[] = "++--+=-=*=/=%=&=|=^===!=<=>=&&||<<>>->::<::><%%>%:";
     int n = 0;
     while (is_word(p[n]) || (n > 0 && isdigit((unsigned char)*p) && p[n] == '\'')) n++;
     if (n > 0) return n;
@@ -71,41 +45,22 @@ static int length_at(const char* p) {
     return n ? n : 1;
 }
 
-// Behind the text or the character that begins at p.
-static const char* behind_quotes(const char* p) {
-    const char quote = *p++;
-    for (; *p && *p != quote && *p != '\n'; p++)
-        if (*p == '\\' && p[1]) p++;
-    return *p ? p + 1 : p;
-}
-
-// Behind the comment that begins at p; a line's end is none of it.
-static const char* behind_comment(const char* p) {
-    if (p[1] == '/') return p + strcspn(p, "\n");
-    const char* end = strstr(p + 2, "*/");
-    return end ? end + 2 : p + strlen(p);
-}
-
-// Of a text that is joined. words.word is owned; NULL if there is no memory.
+// Of a bare text. words.word is owned; NULL if there is no memory.
 static struct words words_of(const char* text) {
     struct words w = {1, calloc(strlen(text) + BEHIND, sizeof *w.word)};
     int section = 0;
     bool in_directive = false, line_begins = true;
-    const char* seen = text;
     for (const char* p = text; w.word && *p;) {
-        for (; seen < p; seen++) section += *seen == TITLE;
         const int n = length_at(p);
-        const bool comment = n == 2 && p[0] == '/' && (p[1] == '/' || p[1] == '*');
+        section += *p == BARE_MARK;
         if (*p == '\n' && in_directive) w.word[w.count++] = (struct word){p, 1, section};
         if (*p == '\n') in_directive = false, line_begins = true;
-        if (comment || isspace((unsigned char)*p) || *p == TITLE) {
-            p = comment ? behind_comment(p) : p + 1;
-            continue;
+        if (!isspace((unsigned char)*p) && *p != BARE_MARK) {
+            in_directive |= *p == '#' && line_begins;
+            line_begins = false;
+            w.word[w.count++] = (struct word){p, n, section};
         }
-        in_directive |= *p == '#' && line_begins;
-        line_begins = false;
-        w.word[w.count++] = (struct word){p, n, section};
-        p = *p == '"' || *p == '\'' ? behind_quotes(p) : p + n;
+        p += n;
     }
     return w;
 }
@@ -224,8 +179,8 @@ static bool goes_over_groups(const struct words* w, int i, const struct loop* l)
     return (behind || before || by_1) && (pragma ? unrolls(w, pragma) : !chooses_by_if(w, l));
 }
 
-static const char* const sets[] = {"=",  "+=", "-=", "*=", "/=", "%=", "&=", "|=",
-                                   "^=", "++", "--", "{",  "(",  NULL};
+static const char* const sets[] = {
+    "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "++", "--", "{", "(", NULL};
 static const char* const before_value[] = {"return", "else", "case", "do", NULL};
 
 // Is what stands at i, a variable, set or declared there?
@@ -359,8 +314,8 @@ static void judge_word(struct check* c, const struct words* w, int i, const stru
                    end < w->count ? (int)(w->word[end].at - it->at) - 1 : 0, it->at + 1);
     if ((is(w, i, "sum") && !is(w, i + 1, "[")) || (is(w, i, "&") && takes_address(w, i)))
         fail_of_address(c, w, i);
-    if (is(w, i, "#") && !(is(w, i + 1, "pragma") &&
-                           (is(w, i + 2, "unroll") || is(w, i + 2, "nounroll"))))
+    if (is(w, i, "#") &&
+        !(is(w, i + 1, "pragma") && (is(w, i + 2, "unroll") || is(w, i + 2, "nounroll"))))
         check_fail(c, CAUSE_local_array,
                    "%.*s: what is indexed here cannot be read; here only #pragma unroll may be\n",
                    (int)strcspn(it->at, "\n"), it->at);
@@ -379,7 +334,7 @@ static void judge_registers(struct check* c, enum bug_hunt_kernel kernel) {
     size_t size;
     const char* text = check_text(c, &size);
     check_case(c, "the text of group_sums");
-    char* copy = joined(text, size);
+    char* copy = bare_text(text, size, "// ---- ");
     const struct words all = copy ? words_of(copy) : (struct words){0};
     struct words w = {1, word};
     for (int i = 1; i < all.count && all.word && w.count < MOST; i++)
