@@ -4,6 +4,7 @@
 // kernel asks first whether its counter has moved: to half of what it was, at least. The items on
 // cost ask for all of it, and that no other counter has become worse.
 #include "check/arguments.h"
+#include "check/bare.h"
 #include "check/check.h"
 #include "check/reach.h"
 #include "cases.h"
@@ -14,6 +15,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double per(double a, double b) {
@@ -340,50 +342,50 @@ static void judge_grid(struct check* c, enum function f) {
     check_at_most(c, CAUSE_grid_size, what, blocks / SIZE, 1);
 }
 
-// Does a line say that a loop is not unrolled?
-static bool keeps_a_loop(const char* line) {
-    line += strspn(line, " \t");
-    const char* word = *line == '#' ? strstr(line, "unroll") : NULL;
-    const char* end = line + strcspn(line, "\n");
-    if (!word || word > end) return false;
-    if (strncmp(word - 2, "nounroll", 8) == 0) return true;
-    word += strlen("unroll");
-    word += strspn(word, " \t(");
-    return word[0] == '1' && !(word[1] >= '0' && word[1] <= '9');
-}
-
 // Where an array of a thread lies, only the compiler for the GPU knows; but it is in local memory
 // if a loop over it stays one.
-static void judge_loops(struct check* c) {
-    size_t size;
-    const char* text = check_text(c, &size);
-    for (const char* line = text; line < text + size; line += strcspn(line, "\n") + 1)
-        if (keeps_a_loop(line))
+static void judge_loops(struct check* c, const char* text) {
+    const char* const end = text + strlen(text);
+    for (const char* line = text; line < end; line += strcspn(line, "\n") + 1)
+        if (keeps_a_loop(text, line))
             check_fail(c, CAUSE_local_array,
                        "%.*s: an array that is indexed in this loop cannot be in registers\n",
                        (int)strcspn(line, "\n"), line);
 }
 
-// Has an array that filter's kernel declares for each thread an index made of such a variable?
-static void judge_indices(struct check* c) {
-    size_t size;
-    const char *text = check_text(c, &size), *kernel = strstr(text, "filter_kernel(");
-    const char* end = kernel ? strstr(kernel, "\n}") : NULL;
-    for (const char* p = kernel; end && (p = find_word(p, end, "float", 5)); p++) {
-        const char *name = p + 5 + strspn(p + 5, " "), *line = p, *use = name;
-        while (line > kernel && line[-1] != '\n') line--;
-        const size_t length = strcspn(name, " [,;)=");
-        if (name[length] != '[' || length == 0 || find_word(line, p, "__shared__", 10)) continue;
-        while ((use = find_word(use + 1, end, name, length))) {
-            const char *index = use + length, *close = index + strcspn(index, "]");
+// Has an array that the function declares for each thread an index made of a variable that only
+// the running loop knows?
+static void judge_indices(struct check* c, const char* text, const struct function_text* f) {
+    for (const char* p = f->begin; (p = memchr(p, '[', (size_t)(f->end - p))); p++) {
+        size_t length;
+        const char *name = array_declared_at(f, p, &length), *use = name;
+        if (!name) continue;
+        while ((use = find_word(use + 1, f->end, name, length))) {
+            const char* index = use + length + strspn(use + length, " ");
+            const char* close = index + strcspn(index, "]");
+            if (*index != '[') continue;
             for (; *index && index < close; index++)
-                if (is_word(*index) && !is_word(index[-1]) && *use != '*' &&
-                    goes_to_T(kernel, end, index, word_length(index)))
+                if (is_word(*index) && !is_word(index[-1]) &&
+                    (goes_to_T(f->begin, f->end, index, word_length(index)) ||
+                     is_partly_unrolled(text, f, use, index, word_length(index))))
                     check_fail(c, CAUSE_local_array,
-                               "%.*s: a loop to T is not unrolled, and a register has no index\n",
+                               "%.*s: the loop is not unrolled, and a register has no index\n",
                                (int)(close - use) + 1, use);
         }
     }
+}
+
+// The functions of the file but those that scores and decay alone have.
+static void judge_registers(struct check* c) {
+    size_t size;
+    const char* text = check_text(c, &size);
+    char* bare = bare_text(text, size, NULL);
+    struct function_text f = {0};
+    if (!bare) check_error(c, "no memory");
+    judge_loops(c, bare);
+    for (f.end = bare; next_function(&f);)
+        if (!is_for_others(bare, &f, 0)) judge_indices(c, bare, &f);
+    free(bare);
 }
 
 static void cured(struct check* c, enum function f) {
@@ -398,7 +400,7 @@ static void cured(struct check* c, enum function f) {
     judge_target(c, &p, t, true);
     judge_others(c, &p, t);
     judge_requests(c, &p, t);
-    if (f == FILTER) judge_loops(c), judge_indices(c);
+    if (f == FILTER) judge_registers(c);
     judge_grid(c, f);
 }
 

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_word(char c) {
@@ -114,6 +115,199 @@ static bool goes_to_T(const char* kernel, const char* end, const char* variable,
             is_carried(&walk, variable, length))
             return true;
     return false;
+}
+
+// ---- the functions of a file
+
+// From behind the function before, or a ; outside of functions, to its last brace.
+struct function_text {
+    const char *begin, *end;
+    const char* name;
+};
+
+// The word in front of the first brackets.
+static const char* name_of(const char* begin, const char* end) {
+    static const char* const none[] = {"__launch_bounds__", "__attribute__", "__align__", NULL};
+    for (const char* p = begin; p < end; p++) {
+        const size_t length = is_word(p[-1]) ? 0 : word_length(p);
+        if (length == 0 || p[length + strspn(p + length, " ")] != '(') continue;
+        int i = 0;
+        while (none[i] && !(strlen(none[i]) == length && !memcmp(none[i], p, length))) i++;
+        if (!none[i]) return p;
+    }
+    return NULL;
+}
+
+// The next one behind f->end; false if there is none. Braces without brackets in front are those of
+// extern "C", of a namespace, a type or a list.
+static bool next_function(struct function_text* f) {
+    int depth = 0;
+    const char* begin = f->end;
+    for (const char* p = f->end; *p; p++) {
+        if (*p == '#' && depth == 0) {
+            p += strcspn(p, "\n");
+            begin = p;
+            if (!*p) break;
+        } else if (*p == '{' && (depth > 0 || memchr(begin, ')', (size_t)(p - begin)))) {
+            depth++;
+        } else if (*p == '}' && depth == 1) {
+            *f = (struct function_text){begin, p + 1, name_of(begin, p)};
+            return true;
+        } else if (*p == '}' && depth > 0) {
+            depth--;
+        } else if (depth == 0 && strchr("{};", *p)) {
+            begin = p + 1;
+        }
+    }
+    return false;
+}
+
+static bool is_called(const struct function_text* f, const char* name) {
+    return f->name && word_length(f->name) == strlen(name) && !memcmp(f->name, name, strlen(name));
+}
+
+// Is the function a launcher of scores or of decay, or named by these alone?
+static bool is_for_others(const char* text, const struct function_text* f, int depth) {
+    enum { DEEP = 4 };  // calls
+    struct function_text by = {.end = text};
+    bool named = false;
+    if (is_called(f, "profiling_scores") || is_called(f, "profiling_decay")) return true;
+    if (!f->name || depth == DEEP) return false;
+    const size_t length = word_length(f->name);
+    const char* seen = text;
+    for (bool more = true; more; seen = by.end) {
+        more = next_function(&by);
+        if (!more) by.begin = by.end = seen + strlen(seen);
+        // by a macro, or where it is declared, it may be named for anybody
+        if (find_word(seen + 1, by.begin, f->name, length)) return false;
+        if (!more || by.begin == f->begin || !find_word(by.begin, by.end, f->name, length))
+            continue;
+        named = true;
+        if (!is_for_others(text, &by, depth + 1)) return false;
+    }
+    return named;
+}
+
+// ---- arrays and pragmas
+
+// If the bracket at p is that of an array which the function declares for each thread: its name.
+static const char* array_declared_at(const struct function_text* f, const char* p, size_t* length) {
+    const char *end = p, *line;
+    while (end > f->begin && end[-1] == ' ') end--;
+    const char* name = end;
+    while (name > f->begin && is_word(name[-1])) name--;
+    *length = (size_t)(end - name);
+    const char* before = name;
+    while (before > f->begin && isspace((unsigned char)before[-1])) before--;
+    for (line = before; line > f->begin && !strchr(";{}", line[-1]);) line--;
+    if (*length == 0 || before == f->begin || find_word(line, name, "__shared__", 10)) return NULL;
+    if (before[-1] == ',') return in_parentheses(line, before) ? NULL : name;
+    const char* type = before;
+    while (type > f->begin && is_word(type[-1])) type--;
+    const size_t n = (size_t)(before - type);
+    const bool is_value =
+        (n == 6 && !memcmp(type, "return", n)) || (n == 4 && !memcmp(type, "else", n));
+    return n > 0 && !is_value ? name : NULL;
+}
+
+// What an expression of whole numbers, names of such and + - * / ( ) is; *p goes behind it, or is
+// NULL where it is something else.
+static long value_of(const char* text, const char** p, int level, int depth);
+
+static long value_of_name(const char* text, const char* name, size_t length, int depth) {
+    const char* const end = text + strlen(text);
+    for (const char* p = text + 1; (p = find_word(p, end, name, length)); p += length) {
+        const char* value = p + length + strspn(p + length, " =");
+        if (value == p + length || (!isalnum((unsigned char)*value) && *value != '(')) continue;
+        const long number = value_of(text, &value, 0, depth + 1);
+        if (value) return number;
+    }
+    return -1;
+}
+
+static long value_of(const char* text, const char** p, int level, int depth) {
+    enum { SUM, PRODUCT, FACTOR, DEEP = 16 };
+    *p += strspn(*p, " ");
+    if (level == FACTOR) {
+        const char* at = *p;
+        const size_t length = word_length(at);
+        char* end;
+        long number = -1;
+        *p = length ? at + length : NULL;
+        if (depth > DEEP) {
+            *p = NULL;
+        } else if (*at == '(') {
+            *p = at + 1;
+            number = value_of(text, p, SUM, depth + 1);
+            if (*p) *p += strspn(*p, " ");
+            *p = *p && **p == ')' ? *p + 1 : NULL;
+        } else if (isdigit((unsigned char)*at)) {
+            number = strtol(at, &end, 0);
+            if (end != at + length && strspn(end, "uUlL") != (size_t)(at + length - end)) *p = NULL;
+        } else if (length && (number = value_of_name(text, at, length, depth)) < 0) {
+            *p = NULL;
+        }
+        return number;
+    }
+    long value = value_of(text, p, level + 1, depth);
+    while (*p) {
+        const char sign = (*p)[strspn(*p, " ")];
+        if (!sign || !strchr(level == SUM ? "+-" : "*/", sign)) break;
+        *p += strspn(*p, " ") + 1;
+        const long other = value_of(text, p, level + 1, depth);
+        if (!*p || labs(other) > 1 << 20 || labs(value) > 1 << 20 || (sign == '/' && !other)) {
+            *p = NULL;
+            return -1;
+        }
+        value = sign == '+'   ? value + other
+                : sign == '-' ? value - other
+                : sign == '*' ? value * other
+                              : value / other;
+    }
+    return value;
+}
+
+// Does a line say that a loop is not unrolled? A name that is not found is a template's.
+static bool keeps_a_loop(const char* text, const char* line) {
+    const char* end = line + strcspn(line, "\n");
+    line += strspn(line, " \t");
+    if (*line != '#' && strncmp(line, "%:", 2) != 0) return false;
+    if (find_word(line + 1, end, "nounroll", 8)) return true;
+    const char* rounds = find_word(line + 1, end, "unroll", 6);
+    if (!rounds) return false;
+    rounds += strlen("unroll");
+    rounds += strspn(rounds, " \t\r");
+    if (rounds == end) return false;
+    const char* name = rounds + strspn(rounds, "( ");
+    const bool is_name =
+        word_length(name) && !isdigit((unsigned char)*name) &&
+        strspn(name + word_length(name), ") \t\r") == (size_t)(end - name) - word_length(name);
+    const long n = value_of(text, &rounds, 0, 0);
+    return rounds ? n < 2 : !is_name;
+}
+
+// Is the variable that of a loop before `use` which a pragma unrolls by fewer rounds than it has?
+static bool is_partly_unrolled(const char* text, const struct function_text* f, const char* use,
+                               const char* variable, size_t length) {
+    static const char loop[] = "for (int ";
+    const char* last = NULL;
+    for (const char* p = f->begin; (p = strstr(p, loop)) && p < use; p++) {
+        const char* name = p + strlen(loop);
+        if (word_length(name) == length && !memcmp(name, variable, length)) last = p;
+    }
+    if (!last) return false;
+    const char* front = last;
+    while (front > f->begin && !strchr(";{}", front[-1])) front--;
+    const char* rounds = find_word(front, last, "unroll", 6);
+    const char* condition = strchr(last, ';');
+    if (!rounds || !condition) return false;
+    rounds += strlen("unroll");
+    rounds += strspn(rounds, " \t\r");
+    const char* less = condition + strcspn(condition + 1, ";<") + 1;
+    if (*rounds == '\n' || *less != '<') return false;
+    const char* bound = less + 1;
+    const long n = value_of(text, &rounds, 0, 0), all = value_of(text, &bound, 0, 0);
+    return rounds && bound && *bound == ';' && n < all;
 }
 
 #endif
