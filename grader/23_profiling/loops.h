@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiling.h"
+
 static bool is_word(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
@@ -215,7 +217,9 @@ static const char* array_declared_at(const struct function_text* f, const char* 
 static long value_of(const char* text, const char** p, int level, int depth);
 
 static long value_of_name(const char* text, const char* name, size_t length, int depth) {
+    static const char taps[] = "PROFILING_TAPS";
     const char* const end = text + strlen(text);
+    if (length == strlen(taps) && !memcmp(name, taps, length)) return PROFILING_TAPS;
     for (const char* p = text + 1; (p = find_word(p, end, name, length)); p += length) {
         const char* value = p + length + strspn(p + length, " =");
         if (value == p + length || (!isalnum((unsigned char)*value) && *value != '(')) continue;
