@@ -205,7 +205,8 @@ static void nothing_past_the_diagonal(struct check* c) {
                   (with_more - masked) / (of_a_key * MORE_KEYS), N / SMALLEST_TILE);
     check_loaded_once(c, "K");
     check_loaded_once(c, "V");
-    forward_kept(all_keys(c, 16, 16));
+    const struct problem long_rows = all_keys(c, 16, 4096);
+    judge_mma_count(&long_rows, forward_long_rows(long_rows, long_rows.N_k));
     // The other head dimension may have other tiles.
     double wide = (double)forward_by_mma(with_d(all_keys(c, 64, 64), 128))->global_load_bytes;
     check_at_most(c, CAUSE_too_much_read, "times that K and V are read",

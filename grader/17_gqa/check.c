@@ -290,7 +290,8 @@ static void no_copies(struct check* c) {
         backward_case(p);
         problem_traffic(&p);
     }
-    forward_kept(forward_of(c, 1, 16, 16, false));
+    p = forward_of(c, 1, 16, 4096, false);
+    judge_mma_count(&p, forward_long_rows(p, p.N_k));
 }
 
 // ---- both ----------------------------------------------------------------------------------

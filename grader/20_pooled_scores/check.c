@@ -460,8 +460,12 @@ static void cheap(struct check* c) {
     double few_see = bytes_of_K_and_V(c, FEW, MORE, true, 4) / (of_a_key * MORE);
     check_at_most(c, CAUSE_masked_read, "share of K and V that is read though few queries see it",
                   seen > 0 ? few_see / (seen * FEW / N) : INFINITY, 0.37);
-    // As forward_kept(), with R of 4 x 1032; and with large pools.
-    bytes_of_K_and_V(c, 16, 4128, false, 4);
+    // As forward_long_rows(), with R of 4 x 1032; and with large pools.
+    enum { LONG = 4128 };
+    read = bytes_of_K_and_V(c, 2 * SMALLEST_TILE, LONG, false, 4);
+    check_at_most(c, CAUSE_too_much_read, "times that many keys and values are read, both counted",
+                  read / (of_a_key * LONG), 3.0 * 2);
+    check_loaded_once(c, "V");
     bytes_of_K_and_V(c, 32, 1024, false, 32);
     // One tile of queries. A pool's last tile of keys is no whole one: what is behind it belongs to
     // the next pool.

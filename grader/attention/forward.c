@@ -500,6 +500,19 @@ void forward_kept(struct problem p) {
     problem_traffic(&p);
 }
 
+const struct arena_traffic* forward_long_rows(struct problem p, int64_t N_k) {
+    enum { SMALLEST_TILE = 8 };
+    p.N_k = N_k;
+    double read = forward_loads(p);  // of Q a kernel may read a tile for each tile of keys
+    read -= (double)check_loaded_again(p.check, "Q");
+    check_at_most(p.check, CAUSE_too_much_read, "times that many keys and values are read",
+                  read / (4.0 * (double)(p.B * p.H * N_k * p.d)),
+                  (double)CEIL_DIV(p.N_q, SMALLEST_TILE));
+    check_loaded_once(p.check, "K");
+    check_loaded_once(p.check, "V");
+    return check_traffic(p.check);
+}
+
 double forward_loads(struct problem p) {
     check_watch(p.check, WATCH_PROFILE);
     forward_case(p, PACKED, "", JUDGE_O | JUDGE_LSE);
