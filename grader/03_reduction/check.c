@@ -72,6 +72,7 @@ static void run_digits(struct check* c, const char* what, int64_t rows, int64_t 
 static void run_ones(struct check* c, int64_t rows, int64_t cols) {
     struct batch b = batch_of(c, &contract, rows, cols);
     batch_begin(&b, "very wide");
+    check_mix_blocks(c);
     fill_rows(c, &b);
     for (int64_t e = 0; e < b.x->count; e++)
         if (b.x->value[e] < 5) b.x->value[e] = copysign(1, b.x->value[e]);

@@ -171,6 +171,7 @@ static void any_width(struct check* c) {
 // nothing but -inf.
 static void run_hard(struct check* c, struct batch b, const char* name) {
     batch_begin(&b, name);
+    check_mix_blocks(c);
     batch_fill_rising(&b);
     const int64_t last = b.rows - 1;
     const double no_float = -FLT_MAX * check_uniform(c, 0.75, 1.0);

@@ -100,6 +100,7 @@ static void wide(struct check* c) {
     for (int i = 0; i < 7; i++) {
         struct batch b = batch_of(c, &contract, 4, cols[i]);
         batch_begin(&b, "wide");
+        if (i == 2) check_mix_blocks(c);
         batch_fill_rising(&b);
         run(c, &b);
     }

@@ -89,6 +89,7 @@ static void any_width(struct check* c) {
 static void too_wide(struct check* c) {
     struct head h = head_of(c, 2, 2 * check_pick(c, 131000, 135000) + 1);
     head_begin(&h, "too wide to be kept, with an outlier near the end");
+    check_mix_blocks(c);
     head_fill_rising(&h);
     set_label(&h, 0, 0);  // whose gradient the first thread stores
     logits_of(&h, 1)[h.V - check_pick(c, 1, 9999)] = check_uniform(c, 120.0, 200.0);

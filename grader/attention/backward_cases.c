@@ -201,6 +201,7 @@ void backward_case_large_scores(struct problem p) {
 
 static void case_growing(struct problem p, double step, const char* what) {
     problem_begin(&p, PACKED, what);
+    if (!p.contract->by_wgmma) check_mix_blocks(p.check);  // blocks that add to the same dQ
     backward_fill(&p);
     FOR_EACH_QUERY(&p, b, h, i)
     row_of(&p, ARRAY_Q, b, h, i)[0] = dtype_round(p.contract->dtype, 1 / p.scale);

@@ -70,6 +70,12 @@ bool trial_fails_alone(struct check* c, int round, const struct tensor* t,
     return fails(c, case_of_call(c, round), t, budget);
 }
 
+bool trial_fails_in_order(struct check* c, const struct tensor* t, const struct budget* budget) {
+    struct check* one = case_of_call(c, 0);
+    one->few_blocks = ARENA_ALL;
+    return fails(c, one, t, budget);
+}
+
 bool check_is_right_with_ones(struct check* c, const struct tensor* t, double tolerance,
                               const char* const* flag) {
     struct check* one = case_of_call(c, c->round);

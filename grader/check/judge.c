@@ -339,6 +339,9 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     // what a copy leaves that is still on its way is NaN, which fits too many mistakes
     if ((seen == CAUSE_copy_on_its_way || seen == CAUSE_copy_not_awaited) && found->nonfinite)
         return seen;
+    if (!seen && c->few_blocks == ARENA_MIXED && c->rounds == 1 &&
+        !trial_fails_in_order(c, t, &budget))
+        return CAUSE_block_order;
     if (!nothing) cause = mistake(c, t, budget);
     // where all numbers are right, and others stand between their rows, none was inexact
     const bool between = found->touched > 0 && found->touched == found->wrong;

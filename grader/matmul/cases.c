@@ -52,6 +52,7 @@ static void clear_middle(const struct product* p) {
 void multiply_long(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K) {
     struct product p = begin(c, of, M, N, K);
     check_long_launch(c);
+    check_mix_blocks(c);  // who splits K adds up what blocks make in any order
     product_declare(&p);
     product_fill(&p, 1, of->largest);
     clear_middle(&p);

@@ -368,6 +368,7 @@ void batch_many_rows(struct check* c, const struct rows* of, int64_t cols, struc
         struct batch b = batch_of(c, of, rows + check_pick(c, 1, 40), again ? COLS : cols);
         batch_begin(&b, "more rows than a fixed grid has blocks");
         check_long_launch(c);  // a block may have 1024 threads that wait twice in each row
+        check_mix_blocks(c);   // several blocks of a row may come in any order
         call.fill(c, &b);
         check_run(c);
         call.judge(c, &b);
