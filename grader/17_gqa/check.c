@@ -290,8 +290,7 @@ static void no_copies(struct check* c) {
         backward_case(p);
         problem_traffic(&p);
     }
-    p = forward_of(c, 1, 16, 4096, false);
-    judge_mma_count(&p, forward_long_rows(p, p.N_k));
+    forward_long_rows(forward_of(c, 1, 16, 16, false), 4096);
 }
 
 // ---- both ----------------------------------------------------------------------------------
@@ -314,13 +313,13 @@ static void on_tensor_cores(struct check* c) {
         backward_by_mma(cases[n]);
         backward_by_mma_of_dO(cases[n]);
     }
-    // Where heads share keys, and for one query, a launcher may have other kernels.
-    const struct problem shared[] = {forward_of(c, 8, 1, 64 + tail, false),
-                                     with_d(forward_of(c, 3, 20, 64 + tail, true), 128),
-                                     backward_of(c, 2, 40, 40, true)};
-    for (int n = 0; n < 3; n++) {
-        if (n < 2) forward_case(shared[n], PACKED, "", JUDGE_O);
-        if (n == 2) backward_case(shared[n]);
+    // Where heads share keys, for one query and for many keys, a launcher may have other kernels.
+    const struct problem shared[] = {
+        forward_of(c, 8, 1, 64 + tail, false), with_d(forward_of(c, 3, 20, 64 + tail, true), 128),
+        forward_of(c, 1, 16, 2048, false), backward_of(c, 2, 40, 40, true)};
+    for (int n = 0; n < 4; n++) {
+        if (n < 3) forward_case(shared[n], PACKED, "", JUDGE_O);
+        if (n == 3) backward_case(shared[n]);
         judge_mma_count(&shared[n], check_traffic(c));
     }
 }

@@ -72,7 +72,7 @@ bool trial_fails_alone(struct check* c, int round, const struct tensor* t,
 
 bool trial_fails_in_order(struct check* c, const struct tensor* t, const struct budget* budget) {
     struct check* one = case_of_call(c, 0);
-    one->few_blocks = ARENA_ALL;
+    one->few_blocks = ARENA_IN_TURN;
     return fails(c, one, t, budget);
 }
 

@@ -63,14 +63,15 @@ static inline bool arena_is_written(uint32_t role) {
 }
 
 // Which blocks of large grids run: all, a few, the last one alone; all, in another order; all, more
-// at a time; or a few, but all of grids of less than 8.
+// at a time; a few, but all of grids of less than 8; or all, each when the one before has ended.
 enum arena_blocks {
     ARENA_ALL,
     ARENA_FEW,
     ARENA_LAST,
     ARENA_MIXED,
     ARENA_CROWDED,
-    ARENA_FEW_OF_MANY
+    ARENA_FEW_OF_MANY,
+    ARENA_IN_TURN
 };
 
 struct arena_tensor {
