@@ -413,7 +413,7 @@ static void cheap(struct check* c) {
     reads_once(sizes(c, 1, 128, 128, 16), PACKED);
     reads_once(sizes(c, 2, 16, 32, pick_power(c, 7, 8)), PACKED);
     reads_once(sizes(c, 2, 64, 32, pick_power(c, 5, 6)), GAPS);
-    forward_long_rows(sizes(c, 1, 16, 16, 16), 8192);
+    forward_long_rows(sizes(c, 1, 16, 16, 16), 4096);
 }
 
 static const struct item items[] = {
