@@ -462,14 +462,14 @@ static void cheap(struct check* c) {
                   seen > 0 ? few_see / (seen * FEW / N) : INFINITY, 0.37);
     // As forward_long_rows(), with R of 4 x 1032; and with large pools.
     enum { LONG = 4128 };
-    read = bytes_of_K_and_V(c, 2 * SMALLEST_TILE, LONG, false, 4);
+    double read = bytes_of_K_and_V(c, 2 * SMALLEST_TILE, LONG, false, 4);
     check_at_most(c, CAUSE_too_much_read, "times that many keys and values are read, both counted",
                   read / (of_a_key * LONG), 3.0 * 2);
     check_loaded_once(c, "V");
     bytes_of_K_and_V(c, 32, 1024, false, 32);
     // One tile of queries. A pool's last tile of keys is no whole one: what is behind it belongs to
     // the next pool.
-    const double read = bytes_of_K_and_V(c, SMALLEST_TILE, FEW, false, 100);
+    read = bytes_of_K_and_V(c, SMALLEST_TILE, FEW, false, 100);
     check_at_most(c, CAUSE_too_much_read,
                   "times that K and V are read, both counted, of pools of 100",
                   read / (of_a_key * FEW), 3.1);
