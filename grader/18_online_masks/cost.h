@@ -153,7 +153,7 @@ static void judge_visits(struct check* c, const struct contract* of) {
     }
 }
 
-// What a launcher may have other kernels for: d = 128, several heads, rows with gaps, a softcap, few
+// What a launcher may have other kernels for: d = 128, several heads, gaps, a softcap, few
 // queries, and many that see nothing. Tiles that are visited have at most 128 rows, and blocks at
 // least 32. Eight queries see 39 keys: they read two tiles of these, and three blocks of keys read
 // the queries. The last 32 queries see 32 keys: they read one tile, or two blocks of them half of

@@ -3,8 +3,8 @@
 // Both are cut into sections: one begins at each line that begins with "// ---- ", the first at the
 // beginning. Lines are compared as a reader sees them: blanks do not count, nor do empty lines and
 // lines of comment alone. A comment behind code counts as code. So does a line of comment that ends
-// with \ or follows one that does, or has the end of another comment in it: what it hides is not what
-// it says.
+// with \ or follows one that does, or has the end of another comment in it: what it hides is not
+// what it says.
 //
 //     const struct edits made = edits_of(given, text, size);
 //     if (!made.same_sections) ...

@@ -220,7 +220,8 @@ struct wall_result trial_run(struct check* c, struct arena* a);
 // (alone.c).
 bool trial_fails_alone(struct check* c, int round, const struct tensor* t,
                        const struct budget* budget);
-// The same of a case of one call, whose blocks run one after the other, in the order of their numbers.
+// The same of a case of one call, whose blocks run one after the other, in the order of their
+// numbers.
 bool trial_fails_in_order(struct check* c, const struct tensor* t, const struct budget* budget);
 
 // What every contract asks for beside right numbers (contract.c): each of these fails the item.

@@ -21,10 +21,8 @@
     cudaError_t __real_##f parameters; \
     cudaError_t __wrap_##f parameters
 
-enum {
-    WHOLE_COPIES = 16,  // of arrays on the device, in a round
-    QUESTIONS = 8,      // whether a launch has ended, each of another launch
-};
+enum { WHOLE_COPIES = 16 };  // of arrays on the device, in a round
+enum { QUESTIONS = 8 };      // whether a launch has ended, each of another launch
 
 // What the launcher has allocated and not freed: a table for more than a process can have.
 enum { ALLOCATIONS = 1 << 20 };

@@ -58,8 +58,8 @@ struct profiling_answer {
 //     blocks, at most                   N               rows           T, for 32 channels and more
 //
 // Arrays of a thread are in registers: filter has no loop that is kept from being unrolled
-// (#pragma unroll 1, #pragma nounroll, or fewer rounds than it has), and indexes none of them by the
-// variable of a loop to T, unless that has a #pragma unroll.
+// (#pragma unroll 1, #pragma nounroll, or fewer rounds than it has), and indexes none of them by
+// the variable of a loop to T, unless that has a #pragma unroll.
 
 COURSE_BEGIN_C
 

@@ -110,8 +110,8 @@ struct cudev_traffic {
     // Sum over blocks: bytes of the distinct sectors that a block reads, the least that L2 has to
     // deliver.
     unsigned long long block_read_bytes;
-    // The same of that block of each launch which reads most, summed over launches: what is read one
-    // after the other, however many multiprocessors there are.
+    // The same of that block of each launch which reads most, summed over launches: what is read
+    // one after the other, however many multiprocessors there are.
     unsigned long long serial_read_bytes;
     // Bytes of global memory that a warp loads again: README.md, Profile.
     unsigned long long loaded_again_bytes;
