@@ -15,7 +15,8 @@
 //   platform.c names that platforms give to what was handed in
 //   layout.c   whose each entry is, in the layouts of platforms and in others
 //   rank.c     which lesson's file an entry may be (rank.h)
-//   collect.c  of each row the latest hand-in, and of that the lessons' files
+//   skipped.c  what was not taken, and why
+//   collect.c  of each row the latest hand-ins, and of these the lessons' files
 //   rules.c    the instructor's tables; late.csv, filled by the times and marks of hand-ins
 //   kept.c     results and errors that jobs left in OUT
 //   jobs.c     files that are not graded yet; `class job OUT N` grades one file of one row
@@ -165,7 +166,6 @@ struct handin {
     bool canvas;         // files that were handed in again are called x-1, x-2
     bool moodle;         // its files have the time of the download
     bool mailed;         // the instructor has put it beside the downloads: it counts
-    bool misplaced;      // has nothing of the lesson that its download is about
     bool fixed, inner;   // the time is not that of the files; is that in the archive
     bool copied;         // the time is that of a download or of a copy
     int64_t time;        // seconds since 1970; 0: unknown
@@ -495,10 +495,14 @@ bool platform_says(const char* path, struct said* s);
 // Gives each entry its hand-in, and each hand-in its row; makes rows for those who have none.
 void layout(struct class* class);
 
+// ---- skipped.c
+
+// Writes OUT/skipped.csv. The rows have what counts.
+void skipped_write(const struct class* class);
+
 // ---- collect.c
 
-// Fills row[] from the roster and SUBMISSIONS, and OUT/submissions. OUT/skipped.csv names what was
-// not taken.
+// Fills row[] from the roster and SUBMISSIONS, and OUT/submissions.
 void collect(struct class* class);
 
 // ---- rules.c

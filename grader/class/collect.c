@@ -1,5 +1,5 @@
-// collect.c: what counts of all that was handed in: of each student the latest hand-in, as a whole,
-// and of that the lessons' files. See class.h.
+// collect.c: what counts of all that was handed in: of each student and download the latest
+// hand-in, as a whole, and of these the lessons' files. See class.h.
 #include <sha2.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,12 +13,6 @@
 #include "class/rank.h"
 
 // ---- one hand-in
-
-// The first entry of a hand-in, or of the one of its group that has them; .next is the next.
-static int first_of(const struct class* class, int handin) {
-    const struct handin* h = &class->handin[handin];
-    return class->handin[h->of < 0 ? handin : h->of].first;
-}
 
 // When the entry was made, to be compared with others of its hand-in. Canvas numbers them.
 static int64_t time_of(const struct handin* h, const struct entry* e) {
@@ -230,13 +224,42 @@ static void take(struct class* class, struct row* row, int lesson, struct entry*
     if (!same) class_write(path, e->data, e->size);
 }
 
+// One hand-in of a student, and what it has of each lesson.
+struct candidate {
+    struct handin* h;
+    struct cell cell[LESSONS];
+    struct entry* entry[LESSONS];
+    bool any;  // something can be taken
+    bool out;  // a later one of its place counts as a whole
+};
+
+// The order is that for a lesson, or that of whole hand-ins.
+struct order {
+    const struct class* class;
+    int lesson;
+};
+enum { WHOLE = -1 };
+
+static bool is_worked(const struct cell* c) {
+    return c->state == CELL_TAKEN && !c->untouched;
+}
+
+// How far the download that the hand-in is in is from being about the lesson.
+static int distance(const struct order* to, const struct candidate* c) {
+    const int about = to->class->place_lesson[c->h->place];
+    if (to->lesson == WHOLE) return about >= 0 && c->cell[about].state == CELL_MISSING;
+    return about == to->lesson ? 0 : about < 0 ? 1 : 2;
+}
+
 // The latest first: what came by mail; what is in the download of its lesson, before what is in
 // another one's; by their times or numbers, else one that the platform calls late; else one in
 // which something was worked on; else the first in the order of the names.
-static int by_time(const void* a, const void* b) {
-    const struct handin *x = *(struct handin*const*)a, *y = *(struct handin*const*)b;
+static int by_time(const void* a, const void* b, void* to) {
+    const struct candidate *c = *(struct candidate*const*)a, *d = *(struct candidate*const*)b;
+    const struct handin *x = c->h, *y = d->h;
+    const int away = distance(to, c) - distance(to, d);
     if (x->mailed != y->mailed) return x->mailed ? -1 : 1;
-    if (x->misplaced != y->misplaced) return x->misplaced ? 1 : -1;
+    if (away) return away;
     if (x->time != y->time) return x->time < y->time ? 1 : -1;
     if (x->order != y->order && x->order && y->order) return x->order < y->order ? 1 : -1;
     if (x->late != y->late) return x->late ? -1 : 1;
@@ -257,58 +280,84 @@ static void say_handin(const struct handin* h, char text[WHY_SIZE / 2]) {
              h->where, when);
 }
 
-// Is it sure that the one came after the other?
-static bool is_sure(const struct handin* later, const struct handin* h) {
-    return later->time != h->time || later->late != h->late ||
+// Is it sure that the one came after the other? The time of a download tells nothing of a hand-in,
+// but of two downloads of one assignment the later one has the later hand-in.
+static bool is_sure(const struct order* to, const struct handin* later, const struct handin* h) {
+    const int* about = to->class->place_lesson;
+    const bool again = later->place != h->place && about[later->place] == to->lesson &&
+                       about[h->place] == to->lesson;
+    const bool timed = again || !(later->copied || h->copied);
+    return (timed && later->time != h->time) || later->late != h->late ||
            (later->order != h->order && later->order && h->order);
 }
 
-// Has the hand-in something of a lesson of which the row has something? A correction that came by
-// mail takes the place of that file, and of no other one.
-static bool has_other(const struct class* class, const struct row* row, const struct cell* cell) {
+// Has a later hand-in of this place something of a lesson that this one is about, too? Another
+// place is another assignment, or has the same one again: it is asked for each lesson. So is what
+// came by mail: it takes the place of its own file alone. The untouched exercise is no answer.
+static bool is_replaced(const struct class* class, const struct candidate* c,
+                        const struct candidate* later) {
+    if (later->out || later->h->mailed || later->h->place != c->h->place) return false;
     for (int l = 0; l < class->lessons; l++)
-        if (cell[l].state != CELL_MISSING && row->cell[l].state != CELL_MISSING &&
-            !row->cell[l].mailed)
+        if (c->cell[l].state != CELL_MISSING && later->cell[l].state != CELL_MISSING &&
+            !c->cell[l].untouched && !later->cell[l].untouched)
             return true;
     return false;
 }
 
+static bool is_same(const struct entry* a, const struct entry* b) {
+    return a->size == b->size && !memcmp(a->data, b->data, a->size);
+}
+
 // Says in the row's cell what another hand-in than the one that counts has of the lesson.
-static void say_other(struct cell* c, const struct cell* now, const struct handin* h,
-                      const struct handin* counting) {
+static void say_other(struct row* row, const struct order* to, const struct candidate* other,
+                      const struct candidate* counting) {
+    struct cell* c = &row->cell[to->lesson];
+    const struct cell* now = &other->cell[to->lesson];
+    const struct handin* h = other->h;
     char when[40];
     const char*and = c->why[0] ? "; " : "";
-    char this[WHY_SIZE / 2], other[WHY_SIZE / 2];
-    say_handin(counting, this);
-    say_handin(h, other);
+    char this[WHY_SIZE / 2], that[WHY_SIZE / 2];
+    say_handin(counting->h, this);
+    say_handin(h, that);
     say_time(h->time, when);
     if (h->where[0]) when[0] = '\0';  // it is said
     if (now->state == CELL_REFUSED)
-        add_text(c->why, WHY_SIZE, "%s%s%s: %.100s", and, other, when, now->why);
+        add_text(c->why, WHY_SIZE, "%s%s%s: %.100s", and, that, when, now->why);
     else if (now->state == CELL_MISSING && c->state == CELL_REFUSED && now->why[0])
         add_text(c->why, WHY_SIZE, "%s%.100s: %.200s", and, h->name, now->why);
     else if (now->state == CELL_MISSING && c->state == CELL_MISSING && !c->why[0])
         add_text(c->why, WHY_SIZE, "%s", now->why);
     else if (now->state == CELL_TAKEN && c->state == CELL_MISSING)
         add_text(c->why, WHY_SIZE,
-                 "%s%s%s has it, and does not count: the latest counts as a whole", and, other,
+                 "%s%s%s has it, and does not count: the latest counts as a whole", and, that,
                  when);
-    else if (now->state == CELL_TAKEN && !c->again) {
+    else if (is_worked(now) && !c->again) {
+        const bool mailed = counting->h->mailed && !h->mailed,
+                   own = distance(to, counting) < distance(to, other),
+                   sure = mailed || own || is_sure(to, counting->h, h);
         add_text(c->why, WHY_SIZE, "%shanded in more than once; %s: %s", and,
-                 counting->mailed ? "what came by mail counts"
-                 : h->misplaced && !counting->misplaced
-                     ? "what was handed in for this lesson counts"
-                 : is_sure(counting, h) ? "the latest counts"
-                                        : "no time says which is the latest, this counts",
+                 mailed ? "what came by mail counts"
+                 : own  ? "what was handed in for this lesson counts"
+                 : sure ? "the latest counts"
+                        : "no time says which is the latest, this counts",
                  this);
+        const struct entry *a = other->entry[to->lesson], *b = counting->entry[to->lesson];
+        if (!sure && a && b && !is_same(a, b) && class_asks(to->class, row))
+            todo_say(
+                "%s, lesson %.2s: handed in more than once, and no time says which is the latest. "
+                "%s counts, and not %s. Take out what is not to count; beside a download the right "
+                "one may also lie in mail/",
+                row->name, to->class->lesson[to->lesson].name, this, that);
         c->again = true;
     }
 }
 
 // Makes the row's cell what the hand-in has of the lesson, if that is more than nothing.
-static void count_in(struct class* class, struct row* row, int lesson, const struct cell* now,
-                     const struct handin* h, const char* name_before, struct entry* e) {
+static void count_in(struct row* row, int lesson, const struct candidate* from,
+                     const char* name_before) {
     struct cell* c = &row->cell[lesson];
+    const struct cell* now = &from->cell[lesson];
+    const struct handin* h = from->h;
     char near[WHY_SIZE];
     memcpy(near, c->why, sizeof near);
     *c = *now;
@@ -321,164 +370,72 @@ static void count_in(struct class* class, struct row* row, int lesson, const str
     c->marked = h->canvas && !h->mailed;
     c->mailed = h->mailed && now->state != CELL_MISSING;
     c->late = h->late && now->state != CELL_MISSING;
-    if (now->state == CELL_TAKEN) take(class, row, lesson, e);
 }
 
-// Is there a lesson's file that can be taken and is not the untouched exercise?
-static bool is_worked_on(const struct class* class, const struct cell* cell,
-                         struct entry* const* entry) {
-    for (int l = 0; l < class->lessons; l++)
-        if (cell[l].state == CELL_TAKEN && !is_untouched(&class->lesson[l], entry[l])) return true;
-    return false;
+// Is it more than what the row's cell has, which is from another hand-in? A file that was worked on
+// is more than the untouched exercise, wherever either lies, and than what another place has and
+// cannot be taken.
+static bool is_more(const struct cell* c, int lesson, const struct candidate* now,
+                    const struct candidate* from) {
+    const struct cell* has = &now->cell[lesson];
+    if (c->state == CELL_MISSING) return !now->out && (has->state != CELL_MISSING || !c->why[0]);
+    return is_worked(has) &&
+           (c->state == CELL_TAKEN ? c->untouched : from->h->place != now->h->place);
 }
 
-// The latest hand-in of which something can be taken counts as a whole, and with it an older one
-// that is about other lessons only.
-static void choose(struct class* class, int row_index) {
-    struct row* row = &class->row[row_index];
-    struct handin** h = calloc((size_t) class->handins + 1, sizeof *h);
-    struct cell* cell = calloc(LESSONS, sizeof *cell);
-    struct entry* entry[LESSONS] = {NULL};
-    const struct handin *counting = NULL, *from[LESSONS] = {NULL};
-    int n = 0;
-    if (!h || !cell) class_refuse("no memory for hand-ins");
-    for (int i = 0; i < class->handins; i++) {
-        if (class->handin[i].row != row_index) continue;
-        look(class, i, cell, entry);
-        class->handin[i].worked = is_worked_on(class, cell, entry);
-        const int about = class->place_lesson[class->handin[i].place];
-        class->handin[i].misplaced = about >= 0 && cell[about].state == CELL_MISSING;
-        h[n++] = &class->handin[i];
-    }
-    row->handed_in = n > 0;
-    qsort(h, (size_t)n, sizeof *h, by_time);
+// Of one lesson what counts: the latest, but an exercise that nobody worked on hides no work.
+static void choose_lesson(struct class* class, struct row* row, int lesson,
+                          struct candidate** order, int n) {
+    struct order to = {class, lesson};
+    struct cell* c = &row->cell[lesson];
+    const struct candidate *from = NULL, *first = order[0];
+    qsort_r(order, (size_t)n, sizeof(*order), by_time, &to);
     // First those that have something, then the others: a torn second hand-in hides none.
     for (int i = 0; i < 2 * n; i++) {
-        struct handin* now = h[i % n];
-        bool any = look(class, (int)(now - class->handin), cell, entry);
-        if (any != (i < n)) continue;
-        bool left_out = counting && has_other(class, row, cell);
-        if (!counting) counting = now;
-        for (int l = 0; l < class->lessons; l++) {
-            const struct cell* c = &row->cell[l];
-            bool more = c->state == CELL_MISSING && (cell[l].state != CELL_MISSING || !c->why[0]);
-            if (more && !left_out) {
-                count_in(class, row, l, &cell[l], now, counting->name, entry[l]);
-                from[l] = now;
-            } else {
-                say_other(&row->cell[l], &cell[l], now, from[l] ? from[l] : counting);
-            }
-        }
-    }
-    // It repeats names that strangers gave, perhaps cut inside of a character.
-    for (int l = 0; l < class->lessons; l++) plain_line(row->cell[l].why);
-    free(h);
-    free(cell);
-}
-
-// ---- what was not taken
-
-static const char left_out[] = "of a lesson that this run does not grade";
-
-// Is it a lesson's file, of which nobody knows whose it is? Whoever made it would have no points.
-static bool is_lost(const struct class* class, const struct entry* e) {
-    bool fits = false;
-    for (int l = 0; l < class->lessons; l++)
-        fits |= fit_of(&class->lesson[l], base_name(e->path), true) != FIT_NOT;
-    return e->handin < 0 && fits && !is_litter(e->path);
-}
-
-// Why the entry does not count.
-static const char* why_not(const struct class* class, const struct entry* e) {
-    if (e->why[0]) return e->why;
-    if (lesson_left_out(class, base_name(e->path))) return left_out;
-    if (e->handin < 0) return "nobody's: no student, and no lesson's file";
-    if (e->kind != ENTRY_FILE) return "no lesson's file";
-    const struct handin* h = &class->handin[e->handin];
-    bool fits = false;
-    for (int l = 0; l < class->lessons; l++) {
-        if (rank_of(&class->lesson[l], e, l, h->canvas) == 0) continue;
-        if (is_untouched(&class->lesson[l], e)) return "the exercise as it was handed out";
-        if (class->row[h->row].cell[l].state == CELL_TAKEN) return "another file counts";
-        fits = true;
-        for (int i = first_of(class, e->handin); i >= 0; i = class->entry[i].next) {
-            const struct entry* two = &class->entry[i];
-            bool may_be = two != e && two->kind == ENTRY_FILE && two->size > 0 && e->size > 0;
-            if (may_be && rank_of(&class->lesson[l], two, l, h->canvas) > 0)
-                return "two files may be meant";
-        }
-    }
-    return !fits         ? "not called as a lesson's file"
-           : e->size > 0 ? "a later hand-in counts"
-                         : "an empty file";
-}
-
-static int by_path(const void* a, const void* b, void* to) {
-    const struct class* class = to;
-    const struct entry *x = *(struct entry*const*)a, *y = *(struct entry*const*)b;
-    const int places = class->handin[x->handin].place - class->handin[y->handin].place;
-    return places ? places : strcmp(x->inside, y->inside);
-}
-
-// What nearly everybody has handed in at the same path is the template's: a line for each student
-// would hide the one that matters. A line of the table says it of all of them.
-static void skip_template(const struct class* class, FILE* to) {
-    enum { FEWEST = 3 };
-    int handins[MOST_PLACES] = {0}, n = 0;
-    struct entry** other = calloc((size_t) class->entries + 1, sizeof *other);
-    char text[80];
-    if (!other) class_refuse("no memory for skipped.csv");
-    for (int i = 0; i < class->handins; i++) handins[class->handin[i].place]++;
-    for (int i = 0; i < class->entries; i++) {
-        struct entry* e = &class->entry[i];
-        if (e->kind == ENTRY_OTHER && e->handin >= 0 && e->inside[0] && !e->why[0]) other[n++] = e;
-    }
-    qsort_r(other, (size_t)n, sizeof *other, by_path, (void*)class);
-    for (int i = 0, end; i < n; i = end) {
-        for (end = i; end < n && by_path(&other[i], &other[end], (void*)class) == 0;) end++;
-        const int all = handins[class->handin[other[i]->handin].place];
-        if (end - i < FEWEST || 2 * (end - i) <= all) continue;
-        for (int k = i; k < end; k++) other[k]->of_template = true;
-        snprintf(text, sizeof text, "in %d of %d hand-ins: no lesson's file", end - i, all);
-        table_field(to, "", false);
-        table_field(to, other[i]->inside, false);
-        table_field(to, text, true);
-    }
-    free(other);
-}
-
-static void write_skipped(const struct class* class) {
-    enum { SHOWN = 50, SAID = 10 };
-    char* text;
-    size_t size;
-    int said = 0, of_handin = 0, last = -1;
-    FILE* f = open_memstream(&text, &size);
-    if (!f) class_refuse("no memory for skipped.csv");
-    fputs("student,entry,why\n", f);
-    skip_template(class, f);
-    for (int i = 0; i < class->entries; i++) {
-        const struct entry* e = &class->entry[i];
-        bool whole = e->kind == ENTRY_FOLDER || (e->kind == ENTRY_ARCHIVE && !e->why[0]);
-        if (e->taken || whole || e->of_template || !strcmp(base_name(e->path), METADATA_FILE))
+        const struct candidate *now = order[i % n], *before = from;
+        if (now->any != (i < n)) continue;
+        if (!is_more(c, lesson, now, from)) {
+            say_other(row, &to, now, from ? from : first);
             continue;
-        const char* why = why_not(class, e);
-        if (is_lost(class, e))
-            todo_say("%s: nobody knows whose it is. Put it into a folder with the student's name",
-                     e->path);
-        else if (e->handin < 0 && !class->student && said++ < SAID)
-            text_say(stderr, "skipped: %s (%s)", e->path, why);
-        of_handin = e->handin == last ? of_handin + 1 : 0;
-        last = e->handin;
-        if (of_handin > SHOWN && e->handin >= 0 && e->kind != ENTRY_BAD) continue;
-        table_field(f, e->handin < 0 ? "" : class->row[class->handin[e->handin].row].id, false);
-        table_field(f, e->path, false);
-        table_field(f, of_handin == SHOWN ? "no lesson's file, nor many others beside it" : why,
-                    true);
+        }
+        const bool refused = c->state == CELL_REFUSED;
+        count_in(row, lesson, now, from ? from->h->name : now->h->name);
+        from = now;
+        if (refused) say_other(row, &to, before, now);
     }
-    if (said > SAID) text_say(stderr, "skipped: %d more, in skipped.csv", said - SAID);
-    fclose(f);
-    class_write(class_path(class, "skipped.csv"), text, size);
-    free(text);
+    if (c->state == CELL_TAKEN) take(class, row, lesson, from->entry[lesson]);
+    // It repeats names that strangers gave, perhaps cut inside of a character.
+    plain_line(c->why);
+}
+
+// Of each place the latest hand-in of which something can be taken counts as a whole, and with it
+// an older one that is about other lessons only. Of several places each lesson is looked at by
+// itself: a download is of one assignment, and another assignment does not replace it.
+static void choose(struct class* class, int row_index) {
+    struct row* row = &class->row[row_index];
+    struct order whole = {class, WHOLE};
+    int n = 0;
+    for (int i = 0; i < class->handins; i++) n += class->handin[i].row == row_index;
+    row->handed_in = n > 0;
+    if (n == 0) return;
+    struct candidate* all = calloc((size_t)n, sizeof *all);
+    struct candidate** order = calloc((size_t)n, sizeof(*order));
+    if (!all || !order) class_refuse("no memory for hand-ins");
+    for (int i = 0, k = 0; i < class->handins; i++) {
+        struct candidate* c = &all[k];
+        if (class->handin[i].row != row_index) continue;
+        c->h = &class->handin[i];
+        c->any = look(class, i, c->cell, c->entry);
+        for (int l = 0; l < class->lessons; l++) c->h->worked |= is_worked(&c->cell[l]);
+        order[k++] = c;
+    }
+    qsort_r(order, (size_t)n, sizeof(*order), by_time, &whole);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < (order[i]->any ? i : n); k++)
+            order[i]->out |= order[k]->any && is_replaced(class, order[i], order[k]);
+    for (int l = 0; l < class->lessons; l++) choose_lesson(class, row, l, order, n);
+    free(order);
+    free(all);
 }
 
 // ---- the class
@@ -487,8 +444,8 @@ static int by_id(const void* a, const void* b) {
     return strcmp(((const struct row*)a)->id, ((const struct row*)b)->id);
 }
 
-// What each download is about: the lesson of most files in it, if there are several
-// downloads.
+// What each download is about: the lesson of most files in it that were worked on, if there are
+// several downloads.
 static void find_lessons_of_places(struct class* class) {
     int count[MOST_PLACES][LESSONS] = {{0}}, places = 0;
     bool is_mail[MOST_PLACES] = {false};
@@ -499,7 +456,8 @@ static void find_lessons_of_places(struct class* class) {
         for (int l = 0; l < class->lessons; l++) {
             bool has = false;
             for (int e = first_of(class, i); e >= 0; e = class->entry[e].next)
-                has |= rank_of(&class->lesson[l], &class->entry[e], l, h->canvas) > 0;
+                has |= rank_of(&class->lesson[l], &class->entry[e], l, h->canvas) > 0 &&
+                       !is_untouched(&class->lesson[l], &class->entry[e]);
             count[h->place][l] += has;
         }
     }
@@ -529,7 +487,7 @@ void collect(struct class* class) {
     roster_tell_apart(class);
     find_lessons_of_places(class);
     for (int i = 0; i < class->rows; i++) choose(class, i);
-    write_skipped(class);
+    skipped_write(class);
     owner_todo(class);
     if (class->rows == 0) class_refuse("SUBMISSIONS=%s: nothing is in it", class->submissions);
     tree_free(class);

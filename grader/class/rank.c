@@ -4,6 +4,11 @@
 
 #include <string.h>
 
+int first_of(const struct class* class, int handin) {
+    const struct handin* h = &class->handin[handin];
+    return class->handin[h->of < 0 ? handin : h->of].first;
+}
+
 bool is_untouched(const struct class_lesson* l, const struct entry* e) {
     size_t n = 0;
     if (e->kind != ENTRY_FILE || !l->untouched) return false;

@@ -1,8 +1,11 @@
-// rank.h: what collect.c asks of an entry and a lesson. See class.h.
+// rank.h: what collect.c and skipped.c ask of an entry and a lesson. See class.h.
 #ifndef CLASS_RANK_H
 #define CLASS_RANK_H
 
 #include "class/class.h"
+
+// The first entry of a hand-in, or of the one of its group that has them; .next is the next.
+int first_of(const struct class* class, int handin);
 
 // Is it the exercise as it was handed out, but for the ends of its lines?
 bool is_untouched(const struct class_lesson* l, const struct entry* e);

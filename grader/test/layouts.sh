@@ -38,7 +38,9 @@ for case in ${1:-plain latest moodle_folders moodle_flat moodle_roster moodle_zi
     classroom_template moodle_download moodle_early moodle_alone classroom_grades untouched endings accounts accounts_plain twins \
     teams teams_unclear teams_flat teams_times teams_gradescope who_idle who_two who_one \
     names_gradescope names_stranger names_moodle names_canvas mail_zip mail_folder mail_canvas mail_partial mail_beside \
-    table_beside two_zips two_assignments wrong_assignment two_canvas unknown_names moodle_copies moodle_seven canvas_anonymous roster_german roster_other roster_numbers roster_empty \
+    table_beside two_zips two_assignments wrong_assignment two_canvas \
+    assignments_moodle_hw1 assignments_moodle_hw21 assignments_canvas assignments_classroom assignments_gradescope \
+    assignments_one unknown_names moodle_copies moodle_seven canvas_anonymous roster_german roster_other roster_numbers roster_empty \
     tables mixed hostile hostile_refused hostile_one}; do
     mkdir -p "$dir/$case/taken"
     expect "$case: what counts" collect

@@ -109,8 +109,8 @@ def zipped(files, flag_utf8=False, charset="cp437", hours=0):
     return out.getvalue()
 
 
-def exercise():
-    with open("exercises/01_vector_add/vector_add.cu", encoding="utf-8") as f:
+def exercise(path="01_vector_add/vector_add.cu"):
+    with open(f"exercises/{path}", encoding="utf-8") as f:
         return f.read()
 
 

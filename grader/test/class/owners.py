@@ -1,6 +1,6 @@
 """owners.py: cases of layouts.py about whose a hand-in is: teams, names that two have, mail, rosters."""
 
-from cases import DUE, PEOPLE, Case, zipped
+from cases import DUE, PEOPLE, Case, exercise, zipped
 
 
 def teams():
@@ -211,6 +211,7 @@ def downloads():
     c.missing("Nora Nobody")
     c.missing("Zoë Berg")
     c.close()
+    assignments(roster, book)
     # Of two files in a download their own times are said, not that of the zip; of two folders the
     # newer one counts.
     c = Case("moodle_copies", roster=roster)
@@ -244,6 +245,86 @@ def downloads():
     c.taken("anon_aB3x9", "one")
     c.taken("anon_Zz12q", "two", late=True)
     c.missing("anon_Qq77w", "handed in: anon_Qq77w_text.html; wanted: vector_add.cu")
+    c.close()
+
+
+def assignments(roster, book):
+    # Two assignments at once, in each the other one's exercise as it was handed out: of each lesson
+    # what was worked on counts, whichever the platform calls the later one.
+    stub, answers = exercise(), exercise("21_flop_counting/answers.txt")
+    work = {"hw1": {"vector_add.cu": "ada", "answers.txt": answers}, "hw21": {"vector_add.cu": stub, "answers.txt": "ada"}}
+    early = {"vector_add.cu": "jw", "answers.txt": "early"}
+
+    def strangers(c, first="X"):
+        for i in range(2):
+            for lesson in ("01", "21"):
+                c.taken(f"{first}{i}", "x", lesson)
+                c.stranger()
+
+    def both(c):
+        for name, text in (("Ada Lovelace", "ada"), ("Jürgen Weiß", "jw")):
+            note = f"handed in more than once; what was handed in for this lesson counts: {c.second}"
+            c.taken(name, text)
+            c.taken(name, text, "21", note="" if text == "ada" else note)
+        c.close()
+
+    for late in ("hw1", "hw21"):  # what was downloaded last
+        c = Case("assignments_moodle_" + late, lesson="01,21", roster=roster)
+        for n, hw in enumerate(work, 11):
+            mark = "_assignsubmission_file_/"
+            files = {f"Ada Lovelace_{n}{mark}{k}": v for k, v in work[hw].items()}
+            files.update({f"Jürgen Weiß_{n + 50}{mark}{k}": v for k, v in
+                          (early if hw == "hw1" else {"answers.txt": "jw"}).items()})
+            files.update({f"X{i}_{n}{i}{mark}{'vector_add.cu' if hw == 'hw1' else 'answers.txt'}": "x" for i in range(2)})
+            c.file(f"COURSE-{hw}-{n}.zip", zipped(files, flag_utf8=True, hours=9 * (late == hw)), hours=9 * (late == hw))
+        c.second = "Jürgen Weiß in COURSE-hw21-12.zip of 2026-11-20 " + ("21:00" if late == "hw21" else "12:00")
+        strangers(c)
+        both(c)
+    c = Case("assignments_canvas", lesson="01,21", roster=book)
+    for n, hw in enumerate(("hw21", "hw1"), 5):  # hw1 has the higher numbers
+        files = {f"lovelaceada_11_{n}_work.zip": zipped(work[hw])}
+        files.update({f"weißjürgen_12_{n}{k}_{name}": text for k, (name, text) in
+                      enumerate((early if hw == "hw1" else {"answers.txt": "jw"}).items())})
+        files.update({f"x{i}_9{i}_{n}{i}_{'vector_add.cu' if hw == 'hw1' else 'answers.txt'}": "x" for i in range(2)})
+        c.file(f"{hw}.zip", zipped(files, flag_utf8=True))
+    c.second = "weißjürgen in hw21.zip"
+    strangers(c, "x")
+    c.missing("Nora Nobody")
+    c.missing("Nora Nobody", "", "21")
+    c.missing("Zoë Berg")
+    c.missing("Zoë Berg", "", "21")
+    both(c)
+    # Of one template, and nobody else says what either is about.
+    c = Case("assignments_classroom", lesson="01,21")
+    for hw in work:
+        for name, text in work[hw].items():
+            where = "01_vector_add" if name == "vector_add.cu" else "21_flop_counting"
+            c.file(f"{hw}-submissions/{hw}-ada/exercises/{where}/{name}", text)
+    c.taken("ada", "ada")
+    c.taken("ada", "ada", "21")
+    c.close()
+    # Gradescope knows times: the later one's exercise hides nothing.
+    c = Case("assignments_gradescope", lesson="01,21")
+    for n, hw in enumerate(work, 1):
+        for name, text in work[hw].items():
+            c.file(f"assignment_{n}_export/submission_{n}/{name}", text)
+        c.file(f"assignment_{n}_export/submission_metadata.yml", f"submission_{n}:\n  :submitters:\n  - :name: Ada\n"
+               f"  :created_at: 2026-11-2{n} 10:00:00 Z\n")
+    c.taken("Ada", "ada")
+    c.taken("Ada", "ada", "21")
+    c.close()
+    # A later assignment is no second one of the first, whatever it holds, and a torn one hides nothing.
+    c = Case("assignments_one", lesson="01,21", roster=roster)
+    mark = "_assignsubmission_file_/"
+    c.file("COURSE-hw1-1.zip", zipped({f"Ada Lovelace_11{mark}{k}": "one" for k in work["hw1"]} |
+                                      {f"Jürgen Weiß_12{mark}vector_add.cu": "jw"}, flag_utf8=True))
+    c.file("COURSE-hw21-2.zip", zipped({f"Ada Lovelace_21{mark}answers.txt": "two",
+                                        f"Jürgen Weiß_22{mark}vector_add.cu": ""}, flag_utf8=True, hours=1), hours=1)
+    c.taken("Ada Lovelace", "one")
+    c.taken("Ada Lovelace", "two", "21", note="handed in more than once; what was handed in for this lesson counts: "
+            "Ada Lovelace in COURSE-hw21-2.zip of 2026-11-20 13:00")
+    c.taken("Jürgen Weiß", "jw", note="Jürgen Weiß in COURSE-hw21-2.zip of 2026-11-20 13:00: an empty file")
+    c.missing("Jürgen Weiß", "", "21")
     c.close()
 
 
