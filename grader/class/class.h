@@ -27,8 +27,7 @@
 //   replay.c   a student's own result, graded again
 //   main.c     options, lessons, seeds, isolation; then all of these in turn
 //
-// Beside it: similar.sh, which submissions look alike; one.sh, a class of one for the services that
-// ask for it.
+// Beside it: similar.sh, which submissions look alike; one.sh, a class of one for services.
 //
 // Everything lies in one folder, OUT, that only its owner can enter:
 //
@@ -94,7 +93,7 @@ struct cell {
     bool marked;          // the platform marks who is late, and gives no times
     bool again;           // `why` says that it was handed in more than once
     bool untouched;       // the exercise as it was handed out
-    bool mailed;          // it has come by mail, perhaps alone of what the student handed in
+    bool mailed;          // it has come by mail
     bool before;          // the cell had points before this run:
     double points_before;
     struct cell_points {
@@ -225,8 +224,8 @@ _Noreturn void class_refuse(const char* format, ...) __attribute__((format(print
 // effect. The run goes on.
 void todo_say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Prints these notes, each once. Returns how many they are.
-int todo_print(void);
+// Prints these notes, each once; with an id those of "ID, lesson ...". Returns how many they are.
+int todo_print(const char* id);
 
 // ---- names.c
 
@@ -300,7 +299,7 @@ void print_wide(const char* text, int wide);
 // is given. In seconds since 1970; 0 if it is no time.
 int64_t time_iso(const char* text);
 
-// "Friday, 20 November 2026, 11:58 PM" or "..., 23:58", local time; 0 if it is no such time.
+// "Friday, 20 November 2026, 11:58 PM", "Freitag, 20. November 2026, 23:58", local time; else 0.
 int64_t time_written_out(const char* text);
 
 // ---- folder.c
@@ -382,8 +381,7 @@ bool told_each(const char* told, size_t size, told_take take, void* to, char why
 // Reads a table: fields between commas, semicolons or tabs; UTF-8, UTF-16 or windows-1252. Returns
 // false with errno if there is no such file or it is no table. If true, the caller frees the table.
 bool table_read(const char* path, struct table* t);
-// What errno says after it, in words.
-const char* table_why(void);
+const char* table_why(void);  // what errno says after it, in words
 void table_free(struct table* t);
 
 // The column with this title, or -1.
@@ -452,10 +450,11 @@ int rows_of_owner(struct class* class, const struct owner* o, int place, int row
 // the place gets it for a name.
 void row_claim(struct class* class, const struct owner* o, int place);
 
-// When this row's student handed in in the place where the number is hers, by the roster: a
-// worksheet of Moodle, or the grades of a GitHub Classroom. 0 if it does not say. NULL: the number
-// is her group's.
+// When this row's student handed in where the number is hers, by the roster: a worksheet of Moodle,
+// or a Classroom's grades. 0 if it does not say. NULL: the number is her group's.
 int64_t roster_time(const struct class* class, const struct row* row, const char* number);
+// The first time in the roster that cannot be read; NULL if there is none.
+const char* roster_time_unread(const struct class* class);
 
 // Notes the records of who.csv that were about no hand-in, and rows that are on no roster.
 void owner_todo(const struct class* class);
@@ -495,9 +494,7 @@ bool platform_says(const char* path, struct said* s);
 // Gives each entry its hand-in, and each hand-in its row; makes rows for those who have none.
 void layout(struct class* class);
 
-// ---- skipped.c
-
-// Writes OUT/skipped.csv. The rows have what counts.
+// ---- skipped.c: writes OUT/skipped.csv. The rows have what counts.
 void skipped_write(const struct class* class);
 
 // ---- collect.c
@@ -596,9 +593,7 @@ void export_all(struct class* class);
 // Writes OUT/exports/canvas.csv and moodle.csv.
 void upload_tables(const struct class* class);
 
-// ---- replay.c
-
-// Grades the file of a student's result again and compares. Exit status 0 if nothing differs.
+// ---- replay.c: grades the file of a student's result again. Exit status 0 if nothing differs.
 int replay(struct class* class);
 
 #endif

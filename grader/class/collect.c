@@ -347,7 +347,7 @@ static void say_other(struct row* row, const struct order* to, const struct cand
                 "%s, lesson %.2s: handed in more than once, and no time says which is the latest. "
                 "%s counts, and not %s. Take out what is not to count; beside a download the right "
                 "one may also lie in mail/",
-                row->name, to->class->lesson[to->lesson].name, this, that);
+                row->id, to->class->lesson[to->lesson].name, this, that);
         c->again = true;
     }
 }

@@ -341,6 +341,7 @@ static void give_submitted(struct class* class, const struct place* p, struct en
         for (int k = 0; k < s->count; k++)
             first = handin_of_owner(class, &s->owner[k], p, path, n, first);
         set_time(class, first, s->time);
+        class->handin[first].fixed = true;  // its files have no time of a hand-in
         give(class, e, first, path + n + (path[n] == '/'), -1);
         return;
     }
@@ -493,7 +494,8 @@ static int64_t archive_time(const struct class* class, const char* place) {
     return 0;
 }
 
-// Whatever came back in one copy may have the time of that copy. Moodle's zip_writer.php gives no
+// Whatever came back in one copy may have the time of that copy. What came by mail has that of its
+// saving. Moodle's zip_writer.php gives no
 // time to what it writes, and ZipStream takes the present one: the hours of a large class are
 // minutes there. Its archive, as a browser saves it, is as old.
 static void find_copied(struct class* class, const struct place* place, int places) {
@@ -501,6 +503,8 @@ static void find_copied(struct class* class, const struct place* place, int plac
     for (int p = 0; p < places; p++) {
         int64_t first = INT64_MAX, last = 0;
         int count = 0;
+        // With the worksheet a hand-in that it does not time has no time but that of the download.
+        const bool sheet = class->roster_kind == ROSTER_WORKSHEET;
         bool moodle = false;
         for (int i = 0; i < class->handins; i++) {
             const struct handin* h = &class->handin[i];
@@ -514,10 +518,10 @@ static void find_copied(struct class* class, const struct place* place, int plac
         const bool as_archive =
             archive && archive - first <= DOWNLOAD && last - archive <= DOWNLOAD;
         const bool at_once = last - first <= (moodle ? DOWNLOAD : MOMENT);
-        if (place[p].mail || !((at_once && count >= (moodle ? 2 : 3)) || as_archive)) continue;
+        const bool all = place[p].mail || as_archive || (at_once && count >= (moodle ? 2 : 3));
         for (int i = 0; i < class->handins; i++) {
             struct handin* h = &class->handin[i];
-            h->copied |= h->place == p && !h->fixed;
+            h->copied |= h->place == p && !h->fixed && (all || (sheet && h->moodle));
         }
     }
 }

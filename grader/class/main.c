@@ -193,6 +193,12 @@ static void class_free(struct class* class) {
     free(class->row);
 }
 
+// With STUDENT= what is about this student.
+static bool say_todo(const struct class* class) {
+    const struct row* row = class->student ? class_row(class, class->student) : NULL;
+    return (row || !class->student) && todo_print(row ? row->id : NULL) > 0;
+}
+
 int main(int argc, char** argv) {
     struct class class = {.at_once = 1};
     if (argc > 1 && !strcmp(argv[1], "archive")) return archive_main(argv + 2);
@@ -212,8 +218,9 @@ int main(int argc, char** argv) {
         rules_fill_late(&class);
         book_points(&class);  // says what is wrong with a table
         book_say_collected(&class);
+        const bool todo = say_todo(&class);
         class_free(&class);
-        return !class.student && todo_print() ? TODO_STATUS : 0;
+        return todo ? TODO_STATUS : 0;
     }
     if (class.student && !class_row(&class, class.student))
         class_refuse("STUDENT=%s: nobody is called so", class.student);
@@ -228,7 +235,7 @@ int main(int argc, char** argv) {
            : class.kept_seed ? "the seed of the run before"
                              : "a seed of this class");
     fflush(stdout);
-    if (jobs > 0 && !class.student) todo_print();  // before hours of work
+    if (jobs > 0) say_todo(&class);  // before hours of work
     if (jobs > 0 && !strcmp(class.engine, "slurm"))
         slurm_run(&class, jobs);
     else if (jobs > 0)
@@ -240,7 +247,7 @@ int main(int argc, char** argv) {
     int errors = 0;
     for (int i = 0; i < class.rows; i++)
         errors += !class.row[i].known && class_asks(&class, &class.row[i]);
+    const bool todo = say_todo(&class);
     class_free(&class);
-    const int todo = class.student ? 0 : todo_print();
     return errors ? 3 : todo ? TODO_STATUS : 0;
 }

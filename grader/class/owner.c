@@ -220,16 +220,37 @@ void owner_todo(const struct class* class) {
             names, strangers > SHOWN ? " and others" : "", class_path(class, "who.csv"));
 }
 
+// The column of a worksheet of Moodle, or of a Classroom's grades, that has these times; or -1.
+static int time_column(const struct class* class) {
+    return table_column(&class->roster_table, class->roster_kind == ROSTER_WORKSHEET
+                                                  ? "last modified (submission)"
+                                                  : "submission_timestamp");
+}
+
+static int64_t read_time(const struct class* class, const char* text) {
+    return (class->roster_kind == ROSTER_WORKSHEET ? time_written_out : time_iso)(text);
+}
+
 int64_t roster_time(const struct class* class, const struct row* row, const char* number) {
     const struct table* t = &class->roster_table;
     bool worksheet = class->roster_kind == ROSTER_WORKSHEET;
-    int time = table_column(t, worksheet ? "last modified (submission)" : "submission_timestamp");
+    const int time = time_column(class);
     int of = table_column(t, worksheet ? "identifier" : "github_username");
     if (row->record < 0 || time < 0 || of < 0) return 0;
     const char* own = t->record[row->record][of];
     if (worksheet && strrchr(own, ' ')) own = strrchr(own, ' ') + 1;  // Participant 1001
     if (number && strcasecmp(own, number) != 0) return 0;
-    return (worksheet ? time_written_out : time_iso)(t->record[row->record][time]);
+    return read_time(class, t->record[row->record][time]);
+}
+
+const char* roster_time_unread(const struct class* class) {
+    const struct table* t = &class->roster_table;
+    const int time = class->has_roster ? time_column(class) : -1;
+    for (int i = 1; i < t->records && time >= 0; i++) {
+        const char* text = t->record[i][time];  // "-": nothing was handed in
+        if (strpbrk(text, "0123456789") && !read_time(class, text)) return text;
+    }
+    return NULL;
 }
 
 const struct row* row_before(const struct class* class, const char* name, size_t* size) {

@@ -34,10 +34,16 @@ void todo_say(const char* format, ...) {
     todos++;
 }
 
-int todo_print(void) {
+int todo_print(const char* id) {
+    int said = 0;
+    const size_t n = id ? strlen(id) : 0;
     fflush(stdout);
-    if (todos > 0) fprintf(stderr, "\nTo be looked at:\n");
-    for (int i = 0; i < todos; i++) text_say(stderr, "  %s", todo[i]);
-    if (more_todos > 0) fprintf(stderr, "  and %d more\n", more_todos);
-    return todos;
+    for (int i = 0; i < todos; i++) {
+        if (id && (strncmp(todo[i], id, n) != 0 || strncmp(todo[i] + n, ", lesson ", 9) != 0))
+            continue;
+        if (said++ == 0) fprintf(stderr, "\nTo be looked at:\n");
+        text_say(stderr, "  %s", todo[i]);
+    }
+    if (more_todos > 0 && !id) fprintf(stderr, "  and %d more\n", more_todos);
+    return said;
 }

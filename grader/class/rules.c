@@ -230,9 +230,21 @@ static bool has_line(const struct class* class, const struct table* late, const 
     return false;
 }
 
+// What came by mail has the time of its saving, and what a worksheet does not time, that of the
+// download: neither is that of a hand-in.
+static void say_untimed(const struct class* class, const struct row* row, int lesson) {
+    todo_say(
+        "%s, lesson %.2s: %s, and nothing says when: taken as not late. Write the days into %s; 0 "
+        "if it was in time",
+        row->id, class->lesson[lesson].name,
+        row->cell[lesson].mailed ? "came by mail" : "the grading worksheet has no such hand-in",
+        class_path(class, "%s", tables[LATE].file));
+}
+
 void rules_fill_late(const struct class* class) {
     struct table rules, late;
-    int r[COLUMNS], c[COLUMNS], added = 0, copied = 0, unknown = 0;
+    int r[COLUMNS], c[COLUMNS], lines = 0, added = 0, copied = 0, untimed = 0, unknown = 0;
+    const char* unread = roster_time_unread(class);
     char *text, days_text[32];
     size_t size;
     read_table(class, LATE_RULES, &rules, r);
@@ -249,10 +261,17 @@ void rules_fill_late(const struct class* class) {
             const struct cell* cell = &class->row[i].cell[l];
             time_t when = due(class, &rules, r, &class->lesson[l]);
             bool own = has_line(class, &late, c, &class->row[i], &class->lesson[l]);
-            unknown += when && cell->state == CELL_TAKEN && !cell->time && !cell->marked && !own;
+            const bool asked = class_asks(class, &class->row[i]);
+            unknown +=
+                asked && when && cell->state == CELL_TAKEN && !cell->time && !cell->marked && !own;
             // What is in a download that was made before the date came before the date.
             const bool after = when && cell->state == CELL_TAKEN && cell->time > when && !own;
-            copied += after && cell->copied && !cell->late;
+            if (asked && after && cell->copied && !cell->late) {
+                const bool sheet = class->roster_kind == ROSTER_WORKSHEET && !cell->mailed;
+                copied += !cell->mailed && !sheet;
+                untimed += sheet && unread;
+                if (cell->mailed || (sheet && !unread)) say_untimed(class, &class->row[i], l);
+            }
             double days = after && !cell->copied ? (double)(cell->time - when) / 86400 : 0;
             if (cell->state != CELL_TAKEN || own || (days <= 0 && !cell->late)) continue;
             // Canvas says that it is late, and not how much.
@@ -264,14 +283,15 @@ void rules_fill_late(const struct class* class) {
             table_field(f, class->lesson[l].name, false);
             table_field(f, days_text, false);
             table_field(f, days > 0 ? by_time : by_mark, true);
-            added++;
+            added += asked;
+            lines++;
         }
     fclose(f);
-    if (added > 0) class_write(class_path(class, "%s", tables[LATE].file), text, size);
-    if (added > 0 && !class->student)
+    if (lines > 0) class_write(class_path(class, "%s", tables[LATE].file), text, size);
+    if (added > 0)
         printf("late hand-ins: %d more in %s; look at them\n", added,
                class_path(class, "%s", tables[LATE].file));
-    if (copied > 0 && !class->student)
+    if (copied > 0)
         todo_say(
             "%d of the files have one time, that of a download or of a copy, and it is after they "
             "were due. Nothing says when they were handed in: nobody is taken for late. Moodle's "
@@ -279,7 +299,13 @@ void rules_fill_late(const struct class* class) {
             "take `due` out of %s",
             copied, class_path(class, "%s", tables[LATE].file),
             class_path(class, "%s", tables[LATE_RULES].file));
-    if (unknown > 0 && !class->student)
+    if (untimed > 0)
+        todo_say(
+            "%s: its times cannot be read: \"%s\". %d of the files came after they were due, or "
+            "not: nobody is taken for late. Set your language in Moodle to English, and download "
+            "the grading worksheet again",
+            class->roster, unread, untimed);
+    if (unknown > 0)
         printf("nothing says when %d of the files came in: taken as not late\n", unknown);
     free(text);
     table_free(&rules);

@@ -19,13 +19,35 @@ int64_t time_iso(const char* text) {
     return (int64_t)timegm(&t) - (sign == '-' ? -away : away);
 }
 
+// Of the German months those that are written in another way than the English ones.
+static const struct {
+    const char* name;
+    int month;
+} german[] = {{"Januar", 0}, {"J\u00e4nner", 0}, {"Februar", 1}, {"M\u00e4rz", 2}, {"Mai", 4},
+              {"Juni", 5},   {"Juli", 6},        {"Oktober", 9}, {"Dezember", 11}};
+
+static const char* read_month(const char* text, struct tm* t) {
+    for (size_t i = 0; i < sizeof german / sizeof *german; i++) {
+        const size_t n = strlen(german[i].name);
+        if (strncmp(text, german[i].name, n) != 0 || text[n] != ' ') continue;
+        t->tm_mon = german[i].month;
+        return text + n;
+    }
+    return strptime(text, "%B", t);
+}
+
+// Moodle writes strftimedaydatetime of its langconfig.php: "%A, %d %B %Y, %I:%M %p" in English,
+// "%A, %d. %B %Y, %H:%M" in German. The day of the week tells nothing that the date does not.
 int64_t time_written_out(const char* text) {
-    static const char* const clocks[] = {" %I:%M %p", " %H:%M"};
-    struct tm t;
-    for (int i = 0; i < 2; i++) {
+    static const char* const clocks[] = {" %Y, %I:%M %p", " %Y, %H:%M"};
+    const char* date = strchr(text, ',');
+    for (int i = 0; i < 2 && date; i++) {
+        struct tm t;
         memset(&t, 0, sizeof t);
         t.tm_isdst = -1;
-        const char* end = strptime(text, "%A, %d %B %Y,", &t);
+        const char* end = strptime(date + 1, " %d", &t);
+        if (end) end += *end == '.';
+        if (end) end = read_month(end + strspn(end, " "), &t);
         if (end) end = strptime(end, clocks[i], &t);
         if (end && !*end) return (int64_t)mktime(&t);
     }

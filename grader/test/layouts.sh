@@ -37,7 +37,8 @@ for case in ${1:-plain latest moodle_folders moodle_flat moodle_roster moodle_zi
     moodle_unknown canvas_folder canvas_zip gradescope_folder gradescope_zip classroom classroom_other \
     classroom_template moodle_download moodle_early moodle_alone classroom_grades untouched endings accounts accounts_plain twins \
     teams teams_unclear teams_flat teams_times teams_gradescope who_idle who_two who_one \
-    names_gradescope names_stranger names_moodle names_canvas mail_zip mail_folder mail_canvas mail_partial mail_beside \
+    names_gradescope names_stranger names_moodle names_canvas mail_zip mail_folder mail_canvas mail_partial mail_due mail_due_one mail_due_said worksheet_untimed worksheet_german \
+    worksheet_french gradescope_untimed mail_beside \
     table_beside two_zips two_assignments wrong_assignment two_canvas \
     assignments_moodle_hw1 assignments_moodle_hw21 assignments_canvas assignments_classroom assignments_gradescope \
     assignments_one unknown_names moodle_copies moodle_seven canvas_anonymous roster_german roster_other roster_numbers roster_empty \
@@ -49,6 +50,7 @@ for case in ${1:-plain latest moodle_folders moodle_flat moodle_roster moodle_zi
 done
 # late CASE STUDENT DAYS: she alone is late, by so much, and not by what the files say.
 late() { [ "$(sed 1d "$dir/$1/out/late.csv")" = "\"$2\",\"01_vector_add\",\"$3\",\"its time\"" ] || { cat "$dir/$1/out/late.csv" && false; }; }
+none_late() { [ -z "$(sed 1d "$dir/$1/out/late.csv")" ]; }
 if [ -z "${1:-}" ]; then
     expect "moodle_times: days" late moodle_times "Ada Lovelace" 0.05
     expect "classroom_grades: days" late classroom_grades "Ada Lovelace" 0.05
@@ -57,6 +59,10 @@ if [ -z "${1:-}" ]; then
     sed -i "/^\"Anna/d" "$dir/moodle_copied/out/late.csv"
     expect "moodle_copied: days" late moodle_copied "Ada Lovelace" 0.01
     says_who() { grep -qF '"Anna Schmidt" may be two students, and gets a row of its own, "Anna Schmidt (which?)"' "$dir/twins/errors"; }
+    for case in worksheet_untimed worksheet_german; do expect "$case: days" late $case "Ada Lovelace" 0.01; done
+    for case in mail_due mail_due_one worksheet_french; do
+        expect "$case: nobody is late" none_late $case
+    done
     expect "teams_times: days" late teams_times "Ada Lovelace" 0.01
     expect "twins: the run says what to write in who.csv" says_who
 fi

@@ -146,6 +146,28 @@ def downloads():
     c.taken("Jürgen Weiß", "jw")
     c.missing("Jürgen Weiß", "", "21")
     c.close()
+    # It has the time when it was saved: nobody is late by that, and the run says so.
+    for name, options in (("mail_due", {}), ("mail_due_one", {"STUDENT": "Ada Lovelace"})):
+        c = Case(name, roster=roster, **options)
+        c.in_out("late_rules.csv", DUE)
+        c.file("COURSE-1.zip", zipped(files, flag_utf8=True))
+        c.file("mail/Ada Lovelace/vector_add.cu", "new", hours=90)
+        c.taken("Ada Lovelace", "new", note="handed in more than once; what came by mail counts: Ada Lovelace in mail "
+                "of 2026-11-24 06:00")
+        c.taken("Jürgen Weiß", "jw")
+        c.todo("Ada Lovelace, lesson 01: came by mail, and nothing says when: taken as not late")
+        c.close()
+    # The instructor's own line is the answer.
+    c = Case("mail_due_said", roster=roster)
+    c.in_out("late_rules.csv", DUE)
+    c.in_out("late.csv", "student,lesson,days,from\nAda Lovelace,01,0,told me\n")
+    c.file("COURSE-1.zip", zipped(files, flag_utf8=True))
+    c.file("mail/Ada Lovelace/vector_add.cu", "new", hours=90)
+    c.taken("Ada Lovelace", "new", note="handed in more than once; what came by mail counts: Ada Lovelace in mail "
+            "of 2026-11-24 06:00")
+    c.taken("Jürgen Weiß", "jw")
+    c.close()
+    worksheets(mark)
     # Elsewhere nobody knows whose it is; a table beside a download is nobody's hand-in.
     c = Case("mail_beside", roster=roster)
     c.file("COURSE-1.zip", zipped(files, flag_utf8=True))
@@ -248,6 +270,48 @@ def downloads():
     c.close()
 
 
+def worksheets(mark):
+    # What the grading worksheet does not time has no time: a stranger's, or by who.csv somebody's.
+    titles = ('Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Grade can be changed",'
+              '"Last modified (submission)","Last modified (grade)"\n')
+    line = 'Participant {},{},u{}@example.org,Submitted,,50.00,Yes,"{}",-\n'
+
+    def case(name, ada):
+        c = Case(name, roster=titles + line.format(11, "Ada Lovelace", 1, ada) + line.format(12, "Jürgen Weiß", 2, "-"))
+        c.in_out("late_rules.csv", DUE)
+        return c
+
+    c = case("worksheet_untimed", "Friday, 20 November 2026, 1:12 PM")
+    c.in_out("who.csv", "handed_in,student\nGuest,Jürgen Weiß\n")
+    c.file("COURSE-1.zip", zipped({"Ada Lovelace_11" + mark: "ada", "Guest_98" + mark: "jw", "Zoë Berg_99" + mark: "zoe"},
+                                  flag_utf8=True, hours=90), hours=95)
+    c.taken("Ada Lovelace", "ada")
+    c.taken("Jürgen Weiß", "jw")
+    c.taken("Zoë Berg", "zoe")
+    c.stranger()
+    c.todo("Jürgen Weiß, lesson 01: the grading worksheet has no such hand-in, and nothing says when: taken as not late",
+           "Zoë Berg, lesson 01: the grading worksheet has no such hand-in")
+    c.close()
+    # In the languages of two; in others the run says what to do.
+    for name, ada in (("worksheet_german", "Freitag, 20. November 2026, 13:12"),
+                      ("worksheet_french", "vendredi 20 novembre 2026, 13:12")):
+        c = case(name, ada)
+        c.file("COURSE-1.zip", zipped({"Ada Lovelace_11" + mark: "ada"}, flag_utf8=True, hours=90), hours=90)
+        c.taken("Ada Lovelace", "ada")
+        c.missing("Jürgen Weiß")
+        if name == "worksheet_french":
+            c.todo('its times cannot be read: "vendredi 20 novembre 2026, 13:12"', "Set your language in Moodle to English")
+        c.close()
+    # Gradescope's files have no time of a hand-in, and its table may have none either.
+    c = Case("gradescope_untimed")
+    c.in_out("late_rules.csv", DUE)
+    c.file("submission_metadata.yml", "submission_1:\n  :submitters:\n  - :name: Ada\n")
+    c.file("submission_1/vector_add.cu", "ada", hours=90)
+    c.taken("Ada", "ada")
+    c.lines.append("nothing says when 1 of the files came in: taken as not late")
+    c.close()
+
+
 def assignments(roster, book):
     # Two assignments at once, in each the other one's exercise as it was handed out: of each lesson
     # what was worked on counts, whichever the platform calls the later one.
@@ -313,7 +377,7 @@ def assignments(roster, book):
     c.taken("Ada", "ada")
     c.taken("Ada", "ada", "21")
     c.close()
-    # A later assignment is no second one of the first, whatever it holds, and a torn one hides nothing.
+    # A later assignment is no second one of the first, and an empty file in it hides nothing.
     c = Case("assignments_one", lesson="01,21", roster=roster)
     mark = "_assignsubmission_file_/"
     c.file("COURSE-hw1-1.zip", zipped({f"Ada Lovelace_11{mark}{k}": "one" for k in work["hw1"]} |

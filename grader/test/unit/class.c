@@ -364,6 +364,11 @@ START_TEST(test_times) {
     ck_assert_int_eq(time_written_out("Friday, 20 November 2026, 12:00"), 1795176000);
     ck_assert_int_eq(time_written_out("Friday, 20 November 2026, 11:58 PM"), 1795219080);
     ck_assert_int_eq(time_written_out("Friday, 20 November 2026, 23:58"), 1795219080);
+    ck_assert_int_eq(time_written_out("Freitag, 20. November 2026, 23:58"), 1795219080);
+    ck_assert_int_eq(time_written_out("Dienstag, 2. M\xc3\xa4rz 2027, 12:00"), 1803988800);
+    ck_assert_int_eq(time_written_out("Mittwoch, 6. Januar 2027, 12:00"), 1799236800);
+    ck_assert_int_eq(time_written_out("Mittwoch, 6. J\xc3\xa4nner 2027, 12:00"), 1799236800);
+    ck_assert_int_eq(time_written_out("Samstag, 5. Dezember 2026, 12:00"), 1796472000);
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
         ck_assert_int_eq(time_iso(none[i]), 0);
         ck_assert_int_eq(time_written_out(none[i]), 0);
