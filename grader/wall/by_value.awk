@@ -223,6 +223,7 @@ function is_hidden(line,    name) {
     known[own]
     if (plain == shown) host[own]
     of_device = shown ~ /^cudev::/
+    if (of_device) of_runtime[own]
     announced = held = here = ""
     begins = 1
     next
@@ -264,6 +265,7 @@ begins {
 / \(.*\)( \[[^]]*\])*;$/ && split_call(clean($0)) {
     uid = uid_of(callee)
     if (uid != "") calls[own] = calls[own] SUBSEP uid
+    else if (!of_device && callee !~ /^[.]/) by_pointer = 1
     if (!of_device && (is_memory(result) || has_memory(list)) && !(own in where)) {
         where[own] = place_of($0)
         found = 1
@@ -295,9 +297,12 @@ END {
                 todo[++last] = called[k]
             }
     }
+    # Kernels are mentioned where the runtime runs them. A function that nobody calls or mentions
+    # has become part of its callers, unless there are tables of functions.
     last = 0
     for (own in known)
-        if (!(own in host) || own in mentioned) todo[++last] = own
+        if (own in mentioned || (!(own in host) && (by_pointer || own in of_runtime)))
+            todo[++last] = own
     for (i = 1; i <= last; i++) device[todo[i]]
     for (i = 1; i <= last; i++) {
         n = split(calls[todo[i]], called, SUBSEP)
