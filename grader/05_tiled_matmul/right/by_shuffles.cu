@@ -1,5 +1,5 @@
-// by_shuffles.cu: no shared memory and no barrier. A warp owns 16 x 32 of C; a lane keeps a column of
-// the tile of A in registers, and shuffles hand it on.
+// by_shuffles.cu: no shared memory and no barrier. A warp owns 16 x 32 of C; a lane keeps a column
+// of the tile of A in registers, and shuffles hand it on.
 #include "tiled_matmul.h"
 
 template <int ROWS>
