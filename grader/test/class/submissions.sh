@@ -105,12 +105,12 @@ while [ "$i" -lt "$count" ]; do
     one "$i"
     i=$((i + 1))
 done
-# Twice the same student: the file is the later one. A file of a lesson that is not asked for.
+# Twice the same student: the exercise as it was handed out hides no work, though it is later.
 mkdir "$to/twice"
 cp "$solution" "$to/twice/"
 touch -d '2026-11-20 12:00' "$to/twice/tiled_matmul.cu"
 cp "$exercise" "$to/twice.cu"
-expect twice 0 "$as_handed_out; handed in more than once; the latest counts: twice.cu"
+expect twice 100 "100 of 100"
 # A name that begins with a blank
 mkdir "$to/ blank" && cp "$exercise" "$to/ blank/"
 expect " blank" 0 "$as_handed_out"
