@@ -467,6 +467,11 @@ static void cheap(struct check* c) {
                   read / (of_a_key * LONG), 3.0 * 2);
     check_loaded_once(c, "V");
     bytes_of_K_and_V(c, 32, 1024, false, 32);
+    // Small pools share a tile of queries.
+    read = bytes_of_K_and_V(c, 2 * SMALLEST_TILE, N, false, 1);
+    check_at_most(c, CAUSE_too_much_read,
+                  "times that K and V are read, both counted, of pools of 1", read / (of_a_key * N),
+                  3.0 * 2);
     // One tile of queries. A pool's last tile of keys is no whole one: what is behind it belongs to
     // the next pool.
     read = bytes_of_K_and_V(c, SMALLEST_TILE, FEW, false, 100);

@@ -381,15 +381,18 @@ static bool is_tile_left_out(const struct problem* p) {
            dQ[place_in(p, ARRAY_dQ, 0, 0, p->N_q - p->N_k - 1)] == 0;
 }
 
-// True if all of dQ is right but for numbers that are no numbers, in a lesson that sums dQ in the
-// workspace; and some of them are in a row that sees a key, or in a tile that nobody adds to.
+// Has the lesson's workspace room for sums of dQ? It has more than a delta for each query then.
+static bool is_dQ_summed_in_workspace(const struct problem* p) {
+    const int64_t queries = p->B * p->H * p->N_q;
+    return p->contract->workspace_bytes && p->contract->workspace_bytes(p) / queries > 4;
+}
+
+// True if all of dQ is right but for numbers that are no numbers; and some of them are in a row
+// that sees a key, or in a tile that nobody adds to.
 static bool are_sums_nonfinite(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor *dQ = s->tensor, *LSE = p->array[ARRAY_LSE].tensor;
-    const int64_t queries = p->B * p->H * p->N_q;
     bool of_seen = p->N_k == 0 || is_tile_left_out(p);
-    if (!p->contract->workspace_bytes || p->contract->workspace_bytes(p) / queries <= 4)
-        return false;
     FOR_EACH_QUERY(p, b, h, i)
     for (int64_t x = 0; x < p->d; x++) {
         int64_t e = place_in(p, ARRAY_dQ, b, h, i) + x;
@@ -420,9 +423,12 @@ static enum cause explain_sums(const struct suspect* s) {
     for (int64_t e = 0; e < LSE->count; e++) highest = fmax(highest, LSE->value[e]);
     if (p->N_k > 0 && highest < -88)
         return CAUSE_nan_leak;  // exp(0 - LSE) of a key that does not exist
-    const bool uncleared = are_whole_heads_nonfinite(p) || are_sums_nonfinite(s);
-    if (!uncleared || p->nan_gaps || is_dK_without_numbers(p)) return CAUSE_NONE;
-    return CAUSE_workspace_uncleared;
+    if (p->nan_gaps || is_dK_without_numbers(p)) return CAUSE_NONE;
+    // The score of a key that does not exist, or is hidden: -infinity times a scale below 0
+    if (!is_dQ_summed_in_workspace(p))
+        return p->scale < 0 && are_whole_heads_nonfinite(p) ? CAUSE_mask_scaled : CAUSE_NONE;
+    if (are_whole_heads_nonfinite(p) || are_sums_nonfinite(s)) return CAUSE_workspace_uncleared;
+    return CAUSE_NONE;
 }
 
 // True if all elements are right but for those that are no numbers.
