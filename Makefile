@@ -406,6 +406,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools run install-cpu ready units fuzzers analyzed whole lesson grade hint watch debug profile trace bench train trainers library torch tune plots doctor reset update exercises class handout gradescope new \
+.PHONY: FORCE help tools run install-cpu ready units fuzzers analyzed whole lesson grade hint watch debug profile trace bench train trainers library torch tune plots doctor reset update exercises class handout gradescope new \
         texts slides book editor wrong test soak fuzz analyze coverage mutate-grader mutants test-gpu test-torch test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

@@ -32,6 +32,10 @@ void result_total(struct result* r) {
     }
 }
 
+bool result_is_unbegun(const struct result* r) {
+    return r->begin > 0 && r->score == 0 && r->complete;
+}
+
 const struct result_item* result_first_to_mend(const struct result* r) {
     const struct result_item* best = NULL;
     int most = 0;
@@ -39,7 +43,7 @@ const struct result_item* result_first_to_mend(const struct result* r) {
         const struct result_item* item = &r->item[i];
         int count = 0;
         if (item->outcome != OUTCOME_FAIL) continue;
-        if (r->begin && r->score == 0 && item->unbegun) return item;
+        if (result_is_unbegun(r) || (r->begin && r->score == 0 && item->unbegun)) return item;
         for (int k = i; k < r->item_count; k++) count += strcmp(r->item[k].cause, item->cause) == 0;
         if (best && (item->rank > best->rank || (item->rank == best->rank && count <= most)))
             continue;

@@ -94,11 +94,15 @@ int result_begin(const char* text);
 // Sets score and max_score from the items.
 void result_total(struct result* r);
 
+// Were all items graded, and has the file no points yet and a gap that is still empty? What fails
+// follows from that.
+bool result_is_unbegun(const struct result* r);
+
 // The item that a student mends first; NULL if none failed. Wrong answers come before costs, and
 // questions that are still without an answer come last; of wrong answers those of which the cause
 // is known come first. Among equals it is the first item with the most frequent cause; but a
-// barrier that is counted wrongly comes before what it does not order. Of a stub it is the first
-// item that says where to begin.
+// barrier that is counted wrongly comes before what it does not order. Of a file that is not begun
+// it is the first that fails; where only some were graded, the first that says where to begin.
 const struct result_item* result_first_to_mend(const struct result* r);
 
 // Where "x.cu:12" stands in the text, for the file of the result; NULL: nowhere. *n: its length.

@@ -306,14 +306,15 @@ static void find_line(const struct result* r, const struct result_item* failed, 
 // What is known of the line, and where something is still to be written. Of a stub that is all.
 static void tell_line(const struct result* r, const struct result_item* failed, char* line,
                       size_t size) {
-    const char* slash = strrchr(r->file, '/');
+    const char *slash = strrchr(r->file, '/'), *name = slash ? slash + 1 : r->file;
     find_line(r, failed, line, size);
     const size_t n = strlen(line);
-    if (r->message[0] || !r->begin)
+    if (r->text && !r->message[0])  // an item is an answer, and begins with its name
+        snprintf(line, size, "%.*s in %s", (int)strcspn(failed->name, ":"), failed->name, name);
+    else if (r->message[0] || !r->begin)
         snprintf(line + n, size - n, "%s", n ? "" : "not known");
-    else if (r->score == 0 && !n)
-        snprintf(line, size, "%s:%d: `" RESULT_STUB "`, begin there", slash ? slash + 1 : r->file,
-                 r->begin);
+    else if (r->score == 0 && (!n || result_is_unbegun(r)))
+        snprintf(line, size, "%s:%d: `" RESULT_STUB "`, begin there", name, r->begin);
     else
         snprintf(line + n, size - n, "%s; line %d still says `" RESULT_STUB "`",
                  n ? "" : "not known", r->begin);
@@ -328,12 +329,13 @@ static void print_summary(const struct result* r, const struct result_item* fail
     char text[1024];
     int fails = 0;
     for (int i = 0; i < r->item_count; i++) fails += r->item[i].outcome == OUTCOME_FAIL;
-    snprintf(text, sizeof text, "%s [%s]", failed->sentence, failed->cause);
+    if (result_is_unbegun(r))
+        snprintf(text, sizeof text, "a gap of the exercise is still empty [never_written]");
+    else
+        snprintf(text, sizeof text, "%s [%s]", failed->sentence, failed->cause);
     put_labelled("Cause:", text);
-    if (!r->text) {
-        tell_line(r, failed, text, sizeof text);
-        put_labelled("Line:", text);
-    }
+    tell_line(r, failed, text, sizeof text);
+    put_labelled("Line:", text);
     if (r->message[0])
         snprintf(text, sizeof text, "none was run");
     else if (fails > 1)

@@ -23,6 +23,14 @@ again=$(fingerprint "$other" 05_tiled_matmul)
 expect "two clones have the same fingerprint" test "$tiled" = "$again"
 expect "and each lesson its own" test "$tiled" != "$counting"
 
+# object CFLAGS: makes one, and says if it is another than before.
+object() {
+    touch "$top/before"
+    (cd "$one" && make -s CFLAGS="$1" build/grader/base/clock.o && [ build/grader/base/clock.o -nt "$top/before" ])
+}
+expect "other flags compile anew" object -O1
+expect "the same flags do not" eval '! object -O1'
+
 # after FILE tiled|- counting|-: a line more in the file changes the fingerprints of the lessons
 # that are named.
 after() {

@@ -93,10 +93,12 @@ START_TEST(test_first_to_mend) {
         record_cause(&r.item[i], cause_from_id(causes[i]));
         r.item[i].outcome = OUTCOME_FAIL;
     }
-    // a stub says itself where to begin
+    // where a gap is left, and only some are graded, the item that says where to begin
     r.item[2].unbegun = true;
     r.begin = 12;
     ck_assert_ptr_eq(result_first_to_mend(&r), &r.item[2]);
+    r.complete = true;
+    ck_assert_ptr_eq(result_first_to_mend(&r), &r.item[0]);
     r.score = 1;  // this is none
     for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
         const struct result_item* item = result_first_to_mend(&r);
