@@ -41,7 +41,7 @@ while read -r name; do
     awk -v name="$name" '
         /Compiling entry/ { d = match($0, /ILi[0-9]+E/) ? substr($0, RSTART + 3, RLENGTH - 4) : "" }
         / bytes spill stores/ && $5 > most[d] { most[d] = $5 }
-        END { for (d in most) print name, d, most[d] }' "$out/$name.log"
+        END { for (d in most) if (most[d] > 0) print name, d, most[d] }' "$out/$name.log"
 done <"$out/names" >"$out/spills"
 
 csv=plots/data/$gpu/$lesson.tiles.csv
