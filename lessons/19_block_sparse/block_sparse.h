@@ -97,10 +97,11 @@ int block_sparse_backward(
     float scale,           // the forward pass's; may have any sign
     void* workspace_gpu);  // block_sparse_backward_workspace_bytes() bytes
 
-// Room for one list of each row of blocks: an int for the list's length, and an int for each block
-// that the list may name. The kernels divide the room as they like. No size is negative.
+// Room for one list of each row of blocks: an int for the list's length, an int for each block that
+// the list may name, and one for the list's place in an order. The kernels divide the room as they
+// like. No size is negative.
 static inline size_t block_sparse_forward_workspace_bytes(int B, int N_q, int N_k, int H) {
-    return (size_t)B * (size_t)H * (size_t)SPARSE_BLOCKS(N_q) * (size_t)(1 + SPARSE_BLOCKS(N_k)) *
+    return (size_t)B * (size_t)H * (size_t)SPARSE_BLOCKS(N_q) * (size_t)(2 + SPARSE_BLOCKS(N_k)) *
            sizeof(int);
 }
 

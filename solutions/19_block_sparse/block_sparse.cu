@@ -35,8 +35,9 @@
 
 enum {
     WARP = 32,
-    LIST_WARPS = 8,   // per block of list_kernel: lists
-    DELTA_ROWS = 16,  // per block of delta_kernel
+    LIST_WARPS = 8,     // per block of list_kernel: lists
+    ORDER_LISTS = 128,  // per block of order_kernel
+    DELTA_ROWS = 16,    // per block of delta_kernel
 };
 
 // BLOCK_Q, BLOCK_K, warps, Q in registers, blocks on a multiprocessor (lesson 14)
@@ -48,6 +49,13 @@ typedef backward_tiles<128, 64, 64, 2, 2, 128, 32, 2> backward_128;
 typedef backward_tiles<128, 32, 64, 4, 2, 128, 32, 2> backward_128_99KB;
 
 // ---- lists ---------------------------------------------------------------------------------
+
+// The lists of all rows of blocks, or of all columns: n_lists for each of the heads, which are
+// counted through all batches.
+struct lists {
+    int* entries;  // (B, H, n_lists, 1 + n_entries), see list_kernel
+    int* order;    // (B, H, n_lists), see order_kernel
+};
 
 // What one of the kernels walks over: the tiles of the blocks that a list names, in order.
 struct walk {
@@ -81,11 +89,10 @@ template <int TILE> __device__ __forceinline__ int tile_of(const struct walk& w,
     return tile;
 }
 
-// List n of a head, of lists (B, H, n_lists, 1 + n_entries): see list_kernel. Heads are counted
-// through all batches.
-__device__ __forceinline__ const int* list_of(const int* lists, int head, int64_t n,
+// List n of a head.
+__device__ __forceinline__ const int* list_of(const struct lists& lists, int head, int64_t n,
                                               int64_t n_lists, int64_t n_entries) {
-    const int* list = lists;
+    const int* list = lists.entries;
     // BEGIN SOLUTION (about 1 line): where does list n of this head begin?
     list += (head * n_lists + n) * (1 + n_entries);
     // END SOLUTION
@@ -98,7 +105,7 @@ __device__ __forceinline__ const int* list_of(const int* lists, int head, int64_
 // in order. Entry e of list n is byte n * step_list + e * step_entry of a head's mask.
 // (README eq. 2)
 // Grid (ceil(n_lists / LIST_WARPS), B * H), block (WARP, LIST_WARPS): one warp per list.
-__global__ void list_kernel(int* lists,                        // (B, H, n_lists, 1 + n_entries)
+__global__ void list_kernel(const struct lists lists,
                             const uint8_t* __restrict__ mask,  // (B, H, T_q, T_k)
                             int64_t n_lists, int64_t n_entries, int64_t step_list,
                             int64_t step_entry) {
@@ -106,7 +113,7 @@ __global__ void list_kernel(int* lists,                        // (B, H, n_lists
     int64_t n = (int64_t)blockIdx.x * LIST_WARPS + threadIdx.y;
     if (n >= n_lists) return;  // a whole warp
     mask += blockIdx.y * n_lists * n_entries;
-    int* list = lists + (blockIdx.y * n_lists + n) * (1 + n_entries);
+    int* list = lists.entries + (blockIdx.y * n_lists + n) * (1 + n_entries);
 
     int length = 0;
     for (int64_t first = 0; first < n_entries; first += WARP) {
@@ -121,19 +128,48 @@ __global__ void list_kernel(int* lists,                        // (B, H, n_lists
     if (lane == 0) list[0] = length;
 }
 
+// ---- GPU kernel: who comes first -------------------------------------------------------------
+
+// order[h] = the numbers of the head's lists, the longest first; of equal ones the first. A list's
+// place is how many come before it. Blocks of threads start in this order, and the short ones fill
+// the end.
+// Grid (ceil(n_lists / ORDER_LISTS), B * H), block ORDER_LISTS: a thread per list.
+__global__ void order_kernel(const struct lists lists, int64_t n_lists, int64_t n_entries) {
+    int64_t n = (int64_t)blockIdx.x * ORDER_LISTS + threadIdx.x;
+    if (n >= n_lists) return;
+    const int* __restrict__ lengths = lists.entries + blockIdx.y * n_lists * (1 + n_entries);
+    int length = lengths[n * (1 + n_entries)], place = 0;
+#pragma unroll 8
+    for (int64_t m = 0; m < n_lists; m++) {
+        int other = lengths[m * (1 + n_entries)];
+        place += other > length || (other == length && m < n);
+    }
+    lists.order[blockIdx.y * n_lists + place] = (int)n;
+}
+
+// Which of the B * H heads this block works on, and in *block which BLOCK rows of it, or columns.
+// The grid has room for whole lists: the last block may have no rows at all.
+template <int BLOCK>
+__device__ __forceinline__ int pick_list(int* block, const struct lists& lists) {
+    const int PER = SPARSE_BLOCK / BLOCK;  // blocks of a list
+    int place;
+    int head = pick_work(&place, 1);
+    *block = lists.order[(int64_t)head * (gridDim.x / PER) + place / PER] * PER + place % PER;
+    return head;
+}
+
 // ---- GPU kernel: O and LSE -----------------------------------------------------------------
 
-// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS, a struct buffers of shared memory.
+// Grid (128 T_q / BLOCK_Q, B * H), block THREADS, a struct buffers of shared memory.
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
-    forward_kernel(const struct forward all_heads,
-                   const int* __restrict__ row_lists) {  // (B, H, T_q, 1 + T_k)
+    forward_kernel(const struct forward all_heads, const struct lists row_lists) {
     extern __shared__ uint4 memory[];
     struct buffers<T>& smem = *(struct buffers<T>*)memory;
     const int d = T::d, BLOCK_K = T::BLOCK_K;
     int block;
-    int head = pick_work(&block, 0);                  // [0, B * H)
-    int64_t first_row = (int64_t)block * T::BLOCK_Q;  // [0, N_q)
+    int head = pick_list<T::BLOCK_Q>(&block, row_lists);  // [0, B * H)
+    int64_t first_row = (int64_t)block * T::BLOCK_Q;      // [0, N_q)
     struct forward p = all_heads;
     p.Q = head_of(p.Q, head, p.H), p.K = head_of(p.K, head, p.H), p.V = head_of(p.V, head, p.H);
     int n_rows = p.N_q - first_row < T::BLOCK_Q ? (int)(p.N_q - first_row) : T::BLOCK_Q;
@@ -206,18 +242,18 @@ __global__ void delta_kernel(const struct backward all_heads, int d) {
 
 // ---- GPU kernel: dK and dV -----------------------------------------------------------------
 
-// Grid (ceil(N_k / BLOCK_K), B * H), block THREADS, a struct keys_smem of shared memory.
+// Grid (128 T_k / BLOCK_K, B * H), block THREADS, a struct keys_smem of shared memory.
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
-    dk_dv_kernel(const struct backward all_heads,
-                 const int* __restrict__ column_lists) {  // (B, H, T_k, 1 + T_q)
+    dk_dv_kernel(const struct backward all_heads, const struct lists column_lists) {
     extern __shared__ uint4 memory[];
     struct keys_smem<T>& smem = *(struct keys_smem<T>*)memory;
     const int d = T::d, QUERIES = T::QUERIES, COLUMNS = T::COLUMNS, TILE_Q = T::TILE_Q;
     int block;
-    int head = pick_work(&block, 0);  // [0, B * H)
+    int head = pick_list<T::BLOCK_K>(&block, column_lists);  // [0, B * H)
     struct backward p = of_head(all_heads, head);
-    int first_key = block * T::BLOCK_K;  // [0, N_k)
+    int first_key = block * T::BLOCK_K;
+    if (first_key >= p.N_k) return;  // a whole block that lies behind the last key
     int n_keys = p.N_k - first_key < T::BLOCK_K ? p.N_k - first_key : T::BLOCK_K;
     int key = threadIdx.x / 32 % (T::BLOCK_K / ROWS) * ROWS;  // the first of this warp's; and so on
     int query = threadIdx.x / T::BLOCK_K * QUERIES, column = threadIdx.x / T::BLOCK_K * COLUMNS;
@@ -261,16 +297,15 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
 
 // ---- GPU kernel: dQ ------------------------------------------------------------------------
 
-// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS, a struct queries_smem of shared memory.
+// Grid (128 T_q / BLOCK_Q, B * H), block THREADS, a struct queries_smem of shared memory.
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
-    dq_kernel(const struct backward all_heads,
-              const int* __restrict__ row_lists) {  // (B, H, T_q, 1 + T_k)
+    dq_kernel(const struct backward all_heads, const struct lists row_lists) {
     extern __shared__ uint4 memory[];
     struct queries_smem<T>& smem = *(struct queries_smem<T>*)memory;
     const int d = T::d, TILE_K = T::TILE_K;
     int block;
-    int head = pick_work(&block, 0);  // [0, B * H)
+    int head = pick_list<T::BLOCK_Q>(&block, row_lists);  // [0, B * H)
     struct backward p = of_head(all_heads, head);
     int first_row = block * T::BLOCK_Q;  // [0, N_q)
     int n_rows = p.N_q - first_row < T::BLOCK_Q ? p.N_q - first_row : T::BLOCK_Q;
@@ -322,46 +357,48 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
 
 // ---- launchers -----------------------------------------------------------------------------
 
-// The n_lists lists of each of the heads; see list_kernel.
-static void make_lists(int* lists_gpu, const uint8_t* mask_gpu, int heads, int64_t n_lists,
+// Makes the n_lists lists of each of the heads, and their order.
+static void make_lists(struct lists lists, const uint8_t* mask_gpu, int heads, int64_t n_lists,
                        int64_t n_entries, int64_t step_list, int64_t step_entry) {
     if (n_lists == 0) return;
-    dim3 grid(CEIL_DIV(n_lists, LIST_WARPS), heads);
-    list_kernel<<<grid, dim3(WARP, LIST_WARPS)>>>(lists_gpu, mask_gpu, n_lists, n_entries,
-                                                  step_list, step_entry);
+    dim3 grid(CEIL_DIV(n_lists, LIST_WARPS), heads),
+        order_grid(CEIL_DIV(n_lists, ORDER_LISTS), heads);
+    list_kernel<<<grid, dim3(WARP, LIST_WARPS)>>>(lists, mask_gpu, n_lists, n_entries, step_list,
+                                                  step_entry);
+    order_kernel<<<order_grid, ORDER_LISTS>>>(lists, n_lists, n_entries);
 }
 
 // For B * H heads.
 template <class T>
-static int launch_forward(const struct forward* p, const int* row_lists_gpu, int heads) {
-    void (*kernel)(struct forward, const int*) = forward_kernel<T>;
+static int launch_forward(const struct forward* p, struct lists row_lists, int heads) {
+    void (*kernel)(struct forward, struct lists) = forward_kernel<T>;
     COURSE_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     sizeof(struct buffers<T>)));
-    dim3 grid(CEIL_DIV((int64_t)p->N_q, T::BLOCK_Q), heads);
-    kernel<<<grid, T::THREADS, sizeof(struct buffers<T>)>>>(*p, row_lists_gpu);
+    dim3 grid(SPARSE_BLOCKS(p->N_q) * (SPARSE_BLOCK / T::BLOCK_Q), heads);
+    kernel<<<grid, T::THREADS, sizeof(struct buffers<T>)>>>(*p, row_lists);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }
 
 // The three kernels, for B * H heads.
 template <class T>
-static int launch_backward(const struct backward* p, const int* row_lists_gpu,
-                           const int* column_lists_gpu, int heads) {
+static int launch_backward(const struct backward* p, struct lists row_lists,
+                           struct lists column_lists, int heads) {
     typedef typename T::keys of_keys;
     typedef typename T::queries of_queries;
     const int bytes_k = sizeof(struct keys_smem<of_keys>);
     const int bytes_q = sizeof(struct queries_smem<of_queries>);
-    void (*dk_dv)(struct backward, const int*) = dk_dv_kernel<of_keys>;
-    void (*dq)(struct backward, const int*) = dq_kernel<of_queries>;
+    void (*dk_dv)(struct backward, struct lists) = dk_dv_kernel<of_keys>;
+    void (*dq)(struct backward, struct lists) = dq_kernel<of_queries>;
     enum cudaFuncAttribute limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
     COURSE_TRY(cudaFuncSetAttribute(dk_dv, limit, bytes_k));
     COURSE_TRY(cudaFuncSetAttribute(dq, limit, bytes_q));
     dim3 rows(CEIL_DIV(p->N_q, DELTA_ROWS), heads);
-    dim3 keys(CEIL_DIV(p->N_k, of_keys::BLOCK_K), heads);
-    dim3 queries(CEIL_DIV(p->N_q, of_queries::BLOCK_Q), heads);
+    dim3 keys(SPARSE_BLOCKS(p->N_k) * (SPARSE_BLOCK / of_keys::BLOCK_K), heads);
+    dim3 queries(SPARSE_BLOCKS(p->N_q) * (SPARSE_BLOCK / of_queries::BLOCK_Q), heads);
     if (p->N_q > 0) delta_kernel<<<rows, 16 * DELTA_ROWS>>>(*p, of_keys::d);
-    if (p->N_k > 0) dk_dv<<<keys, of_keys::THREADS, bytes_k>>>(*p, column_lists_gpu);
-    if (p->N_q > 0) dq<<<queries, of_queries::THREADS, bytes_q>>>(*p, row_lists_gpu);
+    if (p->N_k > 0) dk_dv<<<keys, of_keys::THREADS, bytes_k>>>(*p, column_lists);
+    if (p->N_q > 0) dq<<<queries, of_queries::THREADS, bytes_q>>>(*p, row_lists);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }
@@ -380,12 +417,14 @@ extern "C" int block_sparse_forward(bf16* O_gpu, float* LSE_gpu, const bf16* Q_g
     int status = check_forward(&p, B, d);
     if (status != COURSE_OK || B == 0 || H == 0 || N_q == 0) return status;
 
-    int* row_lists_gpu = (int*)workspace_gpu;  // (B, H, T_q, 1 + T_k)
-    int64_t T_q = SPARSE_BLOCKS(N_q), T_k = SPARSE_BLOCKS(N_k);
-    make_lists(row_lists_gpu, mask_gpu, B * H, T_q, T_k, T_k, 1);
+    int64_t heads = (int64_t)B * H, T_q = SPARSE_BLOCKS(N_q), T_k = SPARSE_BLOCKS(N_k);
+    struct lists row_lists;
+    row_lists.entries = (int*)workspace_gpu;
+    row_lists.order = row_lists.entries + heads * T_q * (1 + T_k);
+    make_lists(row_lists, mask_gpu, B * H, T_q, T_k, T_k, 1);
     COURSE_TRY(cudaGetLastError());
-    return d == 64 ? launch_forward<forward_64>(&p, row_lists_gpu, B * H)
-                   : launch_forward<forward_128>(&p, row_lists_gpu, B * H);
+    return d == 64 ? launch_forward<forward_64>(&p, row_lists, B * H)
+                   : launch_forward<forward_128>(&p, row_lists, B * H);
 }
 
 extern "C" int block_sparse_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu,
@@ -397,11 +436,11 @@ extern "C" int block_sparse_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, c
                                      struct strides stride_k, struct strides stride_v,
                                      struct strides stride_o, struct strides stride_do, float scale,
                                      void* workspace_gpu) {
-    // The workspace: lists of rows (B, H, T_q, 1 + T_k), lists of columns (B, H, T_k, 1 + T_q),
-    // delta (B, H, N_q).
+    // The workspace: lists of rows (B, H, T_q, 1 + T_k) and their order (B, H, T_q), lists of
+    // columns (B, H, T_k, 1 + T_q) and their order (B, H, T_k), delta (B, H, N_q).
     int64_t heads = (int64_t)B * H, T_q = SPARSE_BLOCKS(N_q), T_k = SPARSE_BLOCKS(N_k);
-    int* row_lists_gpu = (int*)workspace_gpu;
-    int* column_lists_gpu = row_lists_gpu;
+    struct lists row_lists, column_lists;
+    row_lists.entries = row_lists.order = (int*)workspace_gpu;
     struct backward p = {};
     p.dK = array_of(dK_gpu, stride_dk), p.dV = array_of(dV_gpu, stride_dv);
     p.K = array_of(K_gpu, stride_k), p.V = array_of(V_gpu, stride_v);
@@ -414,18 +453,20 @@ extern "C" int block_sparse_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, c
     int status = check_backward(&p, B, d);
     if (status != COURSE_OK || B == 0 || H == 0 || (N_q == 0 && N_k == 0)) return status;
 
-    column_lists_gpu += heads * T_q * (1 + T_k);
-    p.delta = (float*)(column_lists_gpu + heads * T_k * (1 + T_q));
+    row_lists.order += heads * T_q * (1 + T_k);
+    column_lists.entries = row_lists.order + heads * T_q;
+    column_lists.order = column_lists.entries + heads * T_k * (1 + T_q);
+    p.delta = (float*)(column_lists.order + heads * T_k);
     int64_t step_list = 0, step_entry = 0;
     // BEGIN SOLUTION (about 2 lines): in the mask, how far to the next column, to its next entry?
     step_list = 1;
     step_entry = T_k;
     // END SOLUTION
-    make_lists(row_lists_gpu, mask_gpu, B * H, T_q, T_k, T_k, 1);
-    make_lists(column_lists_gpu, mask_gpu, B * H, T_k, T_q, step_list, step_entry);
+    make_lists(row_lists, mask_gpu, B * H, T_q, T_k, T_k, 1);
+    make_lists(column_lists, mask_gpu, B * H, T_k, T_q, step_list, step_entry);
     COURSE_TRY(cudaGetLastError());
-    if (d == 64) return launch_backward<backward_64>(&p, row_lists_gpu, column_lists_gpu, B * H);
+    if (d == 64) return launch_backward<backward_64>(&p, row_lists, column_lists, B * H);
     return block_may_have(sizeof(struct keys_smem<backward_128::keys>))
-               ? launch_backward<backward_128>(&p, row_lists_gpu, column_lists_gpu, B * H)
-               : launch_backward<backward_128_99KB>(&p, row_lists_gpu, column_lists_gpu, B * H);
+               ? launch_backward<backward_128>(&p, row_lists, column_lists, B * H)
+               : launch_backward<backward_128_99KB>(&p, row_lists, column_lists, B * H);
 }
