@@ -37,7 +37,7 @@ enum {
     WARP = 32,
     LIST_WARPS = 8,     // per block of list_kernel: lists
     ORDER_LISTS = 128,  // per block of order_kernel
-    ORDERED = 1024,     // lists that are put in order together
+    ORDERED = 1024,     // more lists of a head keep the order of the mask
     DELTA_ROWS = 16,    // per block of delta_kernel
 };
 
@@ -115,22 +115,24 @@ __global__ void list_kernel(const struct lists lists,
 
 // ---- GPU kernel: who comes first -------------------------------------------------------------
 
-// order[h] = the numbers of the head's lists, of each ORDERED the longest first; of equal ones the
-// first. A list's place is how many come before it. Blocks of threads start in this order, and the
-// short ones fill the end.
+// order[h] = the numbers of the head's lists, the longest first; of equal ones the first. A list's
+// place is how many come before it. Blocks of threads start in this order, and the short ones fill
+// the end.                                                                       (README eq. 10)
 // Grid (ceil(n_lists / ORDER_LISTS), B * H), block ORDER_LISTS: a thread per list.
 __global__ void order_kernel(const struct lists lists, int64_t n_lists, int64_t n_entries) {
-    int64_t n = (int64_t)blockIdx.x * ORDER_LISTS + threadIdx.x;
+    int64_t n = (int64_t)blockIdx.x * ORDER_LISTS + threadIdx.x, place = n;
     if (n >= n_lists) return;
     const int* __restrict__ lengths = lists.entries + blockIdx.y * n_lists * (1 + n_entries);
-    int64_t first = n / ORDERED * ORDERED, end = min(first + ORDERED, n_lists);
-    int length = lengths[n * (1 + n_entries)], place = 0;
+    if (n_lists <= ORDERED) {  // of more they would be compared for too long
+        int length = lengths[n * (1 + n_entries)];
+        place = 0;
 #pragma unroll 8
-    for (int64_t m = first; m < end; m++) {
-        int other = lengths[m * (1 + n_entries)];
-        place += other > length || (other == length && m < n);
+        for (int64_t m = 0; m < n_lists; m++) {
+            int other = lengths[m * (1 + n_entries)];
+            place += other > length || (other == length && m < n);
+        }
     }
-    lists.order[blockIdx.y * n_lists + first + place] = (int)n;
+    lists.order[blockIdx.y * n_lists + place] = (int)n;
 }
 
 // Which of the B * H heads this block works on, and in *block which BLOCK rows of it, or columns.

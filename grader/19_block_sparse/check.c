@@ -191,7 +191,8 @@ static void forward_short(struct check* c) {
     judge(sizes(c, &of_forward, 1, 16, BLOCK + 40), "10", JUDGE_O);  // the short one is not active
     judge_uneven_heads(c, &of_forward);
     // More numbers of lists, and bytes of the mask, than 32 bits count, too.
-    attention_reaches(sizes(c, &of_forward, 5, 1, 65 * BLOCK), REACH_MOST - check_pick(c, 0, 9));
+    attention_reaches_in_order(sizes(c, &of_forward, 5, 1, 65 * BLOCK),
+                               REACH_MOST - check_pick(c, 0, 9));
     attention_most_heads(sizes(c, &of_forward, 1, 16, 16));
 }
 
@@ -228,8 +229,8 @@ static void short_blocks(struct check* c) {
     backward_case_tested(sizes(c, &of_backward, 1, N_q, N_k));
     judge_uneven_heads(c, &of_backward);
     attention_most_heads(sizes(c, &of_backward, 1, 16, 16));
-    attention_reaches(with_heads(sizes(c, &of_backward, 1, 1, 16), 2, 12),
-                      (1 << 27) - check_pick(c, 0, 9));
+    attention_reaches_in_order(with_heads(sizes(c, &of_backward, 1, 1, 16), 2, 12),
+                               (1 << 27) - check_pick(c, 0, 9));
     attention_counts_keys(sizes(c, &of_backward, 1, 16, 1), 70000);
 }
 

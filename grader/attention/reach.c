@@ -248,6 +248,11 @@ void attention_reaches(struct problem p, int64_t queries) {
     check_indexes(p.check, near_power_of_2(queries, p.B * p.H), FEWER, reached, &p);
 }
 
+void attention_reaches_in_order(struct problem p, int64_t queries) {
+    enum { FEWER_IN_ORDER = 1 << 18 };
+    check_indexes(p.check, near_power_of_2(queries, p.B * p.H), FEWER_IN_ORDER, reached, &p);
+}
+
 void attention_reaches_limit(struct problem p, int64_t queries) {
     check_reaches_limit(p.check, queries, reached, &p);
 }

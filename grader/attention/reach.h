@@ -13,6 +13,10 @@ enum { REACH_MOST = INT32_MAX };  // queries
 // would take hours: p has a causal mask, and the item has found such kernels before.
 void attention_reaches(struct problem p, int64_t queries);
 
+// The same for a launcher whose blocks may begin in the order of their work: up to 2^18 queries. Of
+// so many the last block need not have the last row, and fewer are not compared with.
+void attention_reaches_in_order(struct problem p, int64_t queries);
+
 // check_most() for 65535 heads, with no_heads batches, of p's queries and keys: all that a contract
 // allows; with any_heads for a few more. One batch, no group.
 void attention_most_heads(struct problem p);
