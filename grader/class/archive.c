@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "class/class.h"
+#include "class/told.h"
 #include "wall/cache.h"
 #include "wall/scratch.h"
 #include "wall/wall.h"

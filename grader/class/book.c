@@ -64,6 +64,18 @@ static void points_of(const struct class* class, struct row* row, int lesson, st
     }
 }
 
+// What an override has decided needs no look any more.
+static void say_doubts(const struct class* class) {
+    for (int i = 0; i < class->rows; i++)
+        for (int l = 0; l < class->lessons; l++) {
+            const struct row* row = &class->row[i];
+            const struct cell* cell = &row->cell[l];
+            if (!cell->doubt[0] || cell->now.overridden || !class_asks(class, row)) continue;
+            todo_say("%s, lesson %.2s: %s. Put right what lies there, or decide in %s", row->id,
+                     class->lesson[l].name, cell->doubt, class_path(class, "overrides.csv"));
+        }
+}
+
 void book_points(struct class* class) {
     struct result* r = malloc(sizeof *r);
     if (!r) class_refuse("no memory for a result");
@@ -73,6 +85,7 @@ void book_points(struct class* class) {
     free(r);
     rules_late(class);
     rules_overrides(class);
+    say_doubts(class);
     for (int i = 0; i < class->rows; i++) {
         double sum = 0, weights = 0;
         class->row[i].known = true;

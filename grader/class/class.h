@@ -5,7 +5,7 @@
 //   names.c    strangers' names: as UTF-8, as file names, as what a person is found by; lessons'
 //   times.c    points in time as platforms write them
 //   folder.c   OUT: its paths, who may enter it
-//   reader.c   `class archive` reads a zip or tar behind the wall, and unpacks nothing
+//   reader.c   `class archive` reads a zip or tar behind the wall, and unpacks nothing (told.h)
 //   archive.c  the files in it
 //   table.c    CSV in and out
 //   tree.c     SUBMISSIONS and the archives in it as one list of entries
@@ -15,6 +15,8 @@
 //   platform.c names that platforms give to what was handed in
 //   layout.c   whose each entry is, in the layouts of platforms and in others
 //   rank.c     which lesson's file an entry may be (rank.h)
+//   template.c what nobody worked on: the course's own files
+//   look.c     what one hand-in has of each lesson
 //   skipped.c  what was not taken, and why
 //   collect.c  of each row the latest hand-ins, and of these the lessons' files
 //   rules.c    the instructor's tables; late.csv, filled by the times and marks of hand-ins
@@ -50,7 +52,10 @@
 
 #include "report/result.h"
 
+#define METADATA_FILE "submission_metadata.yml"
 enum {
+    SIZE_LIMIT = 1 << 20,  // of a file that is taken
+    TOLD_NAME = 4096,      // of a path
     LESSONS = 40,
     ID_SIZE = 400,
     JOB_SIZE = ID_SIZE + 80,
@@ -86,15 +91,16 @@ enum cell_state {
 struct cell {
     enum cell_state state;
     char why[WHY_SIZE];
-    char submission[65];  // SHA-256 of the file
-    bool late;            // the platform says so
-    int64_t time;         // of the hand-in, seconds since 1970; 0 if nothing says it
-    bool copied;          // that is the time of a download or of a copy
-    bool marked;          // the platform marks who is late, and gives no times
-    bool again;           // `why` says that it was handed in more than once
-    bool untouched;       // the exercise as it was handed out
-    bool mailed;          // it has come by mail
-    bool before;          // the cell had points before this run:
+    char submission[65];   // SHA-256 of the file
+    bool late;             // the platform says so
+    int64_t time;          // of the hand-in, seconds since 1970; 0 if nothing says it
+    bool copied;           // that is the time of a download or of a copy
+    bool marked;           // the platform marks who is late, and gives no times
+    bool again;            // `why` says that it was handed in more than once
+    bool untouched;        // the exercise as it was handed out
+    bool mailed;           // it has come by mail
+    char doubt[WHY_SIZE];  // what its instructor has to decide; "" if nothing
+    bool before;           // the cell had points before this run:
     double points_before;
     struct cell_points {
         bool known;     // false: a grader error, to be looked at
@@ -102,6 +108,8 @@ struct cell {
         int graded;     // what the check gave
         char note[2 * WHY_SIZE];
         char reason[200];  // of no points at all, in words; else ""
+        bool excused;      // by Canvas's gradebook: it counts in no total
+        bool overridden;   // the instructor has decided
     } now;
 };
 
@@ -150,7 +158,8 @@ struct entry {
     const char* inside;        // its path in the hand-in
     int lesson;                // the lesson that its name says; -1: none
     bool taken;
-    bool of_template;  // nearly everybody has it
+    bool of_template;  // the course's own, and nobody worked on it
+    bool climbs;       // its path in an archive has "..", which leads nowhere here
     char why[160];
 };
 
@@ -276,9 +285,10 @@ size_t without_archive(const char* name, bool* is);
 // packed file may keep it: "ada.cu.zip"; or with ".txt" behind it.
 size_t without_file_ending(const char* name, size_t n, const char* file);
 
-// May this path be the file that is wanted, "gqa.cu"? True for every .cu without a folder, else if
-// the name contains "gqa".
-bool file_may_be(const char* path, const char* wanted);
+// May this path be the file that is wanted, "gqa.cu"? LIKE_KIND: it is a .cu, and may be meant, or
+// another lesson's; LIKE_NAME: it has no folder, or the name contains "gqa".
+enum like { LIKE_NOT, LIKE_KIND, LIKE_NAME };
+enum like file_may_be(const char* path, const char* wanted);
 
 // The length of the name's first n bytes without what a browser or a file manager adds to a second
 // copy: "x (1)", "x(2)", "x - Copy"; with `numbered` also "x-2", which Canvas adds.
@@ -329,52 +339,6 @@ bool job_read(const char* line, char id[ID_SIZE], char lesson[64]);
 
 // Removes from OUT/folder the files ID.*, or whole folders ID, that no longer belong to a row.
 void class_forget(const struct class* class, const char* folder, bool folders);
-
-// ---- reader.c
-
-// What the reader tells of an archive, in the file TOLD_FILE_NAME of its folder: a head for each
-// file, its name, and its `size` bytes if it is TOLD_FILE; at the end a head that says whether the
-// archive was read to its end. An archive in it is told as a folder of its name.
-enum told {
-    TOLD_FILE,
-    TOLD_OTHER,     // a file that is not asked for
-    TOLD_LARGE,     // not less than SIZE_LIMIT
-    TOLD_SPECIAL,   // a link, a device
-    TOLD_LOCKED,    // with a password
-    TOLD_INNER,     // an archive that cannot be read to its end
-    TOLD_NAMELESS,  // its name cannot be read
-    TOLD_DEEP,      // an archive, in more others than are opened
-    TOLD_WHOLE,     // the end
-    TOLD_BROKEN,    // the end, and not the archive's
-    TOLD_TOO_MUCH   // likewise: too many files, or too much in them
-};
-struct told_head {
-    uint32_t kind, name_size, size;
-    int64_t time;  // seconds since 1970; 0: unknown
-};
-#define TOLD_FILE_NAME "told"
-#define METADATA_FILE "submission_metadata.yml"
-enum { TOLD_NAME = 4096, SIZE_LIMIT = 1 << 20 };
-typedef void (*told_take)(void* to, enum told kind, const char* name, int64_t time,
-                          const void* data, size_t size);
-
-// Tells the archive that fd has open: of its files that may be one of those asked (file_may_be();
-// ends with NULL; without one all), those with less than `limit` bytes whole.
-void archive_tell(int fd, size_t limit, const char* const* asked, FILE* to);
-
-// `class archive NAME...`: the archive is descriptor ARENA_FD. Returns the exit status.
-int archive_main(char** asked);
-
-// ---- archive.c
-
-// Has the archive that fd has open read behind the wall, and calls take() for every file in it:
-// name is as the archive has it. data belongs to the archive, and has size bytes if kind is
-// TOLD_FILE, else none. Returns false, with the reason in why, if this is no such archive, is
-// broken, or takes too much time or memory.
-bool archive_each(const struct class* class, int fd, told_take take, void* to, char why[WHY_SIZE]);
-
-// The same of what the reader has told.
-bool told_each(const char* told, size_t size, told_take take, void* to, char why[WHY_SIZE]);
 
 // ---- table.c
 

@@ -1,7 +1,6 @@
 // collect.c: what counts of all that was handed in: of each student and download the latest
 // hand-in, as a whole, and of these the lessons' files. See class.h.
 #include <sha2.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,204 +10,6 @@
 #include "base/plain.h"
 #include "class/class.h"
 #include "class/rank.h"
-
-// ---- one hand-in
-
-// When the entry was made, to be compared with others of its hand-in. Canvas numbers them.
-static int64_t time_of(const struct handin* h, const struct entry* e) {
-    return h->inner && !h->canvas ? e->inner_time : e->time;
-}
-
-// The best entry of a hand-in for each lesson. At first those that can be taken.
-struct best {
-    struct entry *good, *bad;
-    int good_rank, bad_rank;
-    const struct entry* other;  // as good as `good`, and not the same
-    const struct entry* also;   // worked on, less likely meant, and not the same
-};
-
-// Of the files that may be meant as well the newest: a browser calls a corrected file "x (1).cu".
-static void find_also(const struct class* class, int handin, int lesson, struct best* b) {
-    enum { WORKED = 100 };
-    for (int i = first_of(class, handin); i >= 0 && b->good && b->good_rank >= WORKED;
-         i = class->entry[i].next) {
-        const struct entry* e = &class->entry[i];
-        const struct handin* h = &class->handin[handin];
-        if (e->kind != ENTRY_FILE || e == b->good || e->size == 0) continue;
-        const int rank = rank_of(&class->lesson[lesson], e, lesson, h->canvas);
-        if (rank < WORKED || rank >= b->good_rank || goes_through(e->inside, "grader")) continue;
-        if (e->size == b->good->size && !memcmp(e->data, b->good->data, e->size)) continue;
-        if (!b->also || time_of(h, e) > time_of(h, b->also)) b->also = e;
-    }
-}
-
-static void find_best(const struct class* class, int handin, int lesson, struct best* b) {
-    memset(b, 0, sizeof *b);
-    for (int i = first_of(class, handin); i >= 0; i = class->entry[i].next) {
-        struct entry* e = &class->entry[i];
-        int rank = rank_of(&class->lesson[lesson], e, lesson, class->handin[handin].canvas);
-        if (rank == 0) continue;
-        if (e->kind != ENTRY_FILE) {
-            if (rank > b->bad_rank) b->bad = e, b->bad_rank = rank;
-            continue;
-        }
-        if (rank < b->good_rank) continue;
-        struct entry* old = rank == b->good_rank ? b->good : NULL;
-        bool same = old && old->size == e->size && !memcmp(old->data, e->data, e->size);
-        const int64_t now = time_of(&class->handin[handin], e),
-                      before = old ? time_of(&class->handin[handin], old) : 0;
-        bool first = !old || (now != before ? now > before : strcmp(e->path, old->path) < 0);
-        if (!old) b->other = NULL;
-        if (old && !same) b->other = first ? old : e;
-        if (first) b->good = e;
-        b->good_rank = rank;
-    }
-    find_also(class, handin, lesson, b);
-}
-
-// An archive of the hand-in that could not be read, and in which the entry lies, if one is given.
-static struct entry* unreadable(const struct class* class, int handin, const struct entry* in) {
-    for (int i = first_of(class, handin); i >= 0; i = class->entry[i].next) {
-        struct entry* e = &class->entry[i];
-        size_t n = strlen(e->path);
-        bool archive = e->path[without_ending(e->path, archive_endings)] ||
-                       e->path[without_ending(e->path, closed_endings)];
-        if (!e->why[0] || !archive || is_litter(e->path)) continue;
-        if (!in || (!strncmp(in->path, e->path, n) && in->path[n] == '/')) return e;
-    }
-    return NULL;
-}
-
-__attribute__((format(printf, 3, 4))) static void add_text(char* text, size_t size,
-                                                           const char* format, ...) {
-    size_t n = strlen(text);
-    va_list values;
-    va_start(values, format);
-    vsnprintf(text + n, size - n, format, values);
-    va_end(values);
-}
-
-// The other lesson of this run that wants the entry; NULL if there is none.
-static const char* other_of(const struct class* class, const struct handin* h,
-                            const struct entry* e, int lesson) {
-    for (int l = 0; l < class->lessons; l++)
-        if (l != lesson && rank_of(&class->lesson[l], e, l, h->canvas) > 0)
-            return class->lesson[l].name;
-    return NULL;
-}
-
-// "; handed in: gqa_final (2).cu; wanted: gqa.cu": the files that are most like the wanted one.
-// What counts for another lesson is no answer to the question what became of this one, but in the
-// download of this one.
-static void say_near(const struct class* class, int handin, int lesson, char why[WHY_SIZE]) {
-    enum { SHOWN = 3 };
-    const struct handin* h = &class->handin[handin];
-    const struct class_lesson* l = &class->lesson[lesson];
-    int count = 0, all = 0, others = 0;
-    char names[WHY_SIZE / 2] = "";
-    const int about = class->place_lesson[h->place];
-    if (about >= 0 && about != lesson) return;
-    // With the stem in the name, then with the ending, then all others.
-    for (int pass = 0; pass < 3 && count == 0; pass++)
-        for (int i = first_of(class, handin); i >= 0; i = class->entry[i].next) {
-            const struct entry* e = &class->entry[i];
-            if (e->kind == ENTRY_FOLDER || e->kind == ENTRY_ARCHIVE || is_litter(e->path)) continue;
-            char stem[64];
-            const char *name = e->inside[0] ? base_name(e->inside) : base_name(e->path),
-                       *ending = file_ending(l->file), *left_out = lesson_left_out(class, name),
-                       *other = other_of(class, h, e, lesson);
-            snprintf(stem, sizeof stem, "%.*s", (int)(strlen(l->file) - strlen(ending)), l->file);
-            others += pass == 0 && other;
-            if (other && about != lesson) continue;
-            if (!left_out) left_out = other;
-            if (pass == 0 && !strcasestr(name, stem)) continue;
-            if (pass == 1 && !has_ending(name, ending)) continue;
-            all++;
-            if (count == SHOWN) continue;
-            add_text(names, sizeof names, "%s%.70s", count++ ? ", " : "", name);
-            if (left_out) add_text(names, sizeof names, " (of lesson %.2s)", left_out);
-        }
-    if (!names[0] && others > 0) return;
-    if (all > count) add_text(names, sizeof names, " and %d more", all - count);
-    add_text(why, WHY_SIZE, "%shanded in: %s; wanted: %s", why[0] ? "; " : "",
-             names[0] ? names : "nothing that can be read", l->file);
-}
-
-static void say_time(int64_t time, char text[40]) {
-    struct tm t;
-    time_t seconds = (time_t)time;
-    text[0] = '\0';
-    if (time && localtime_r(&seconds, &t)) strftime(text, 40, " of %Y-%m-%d %H:%M", &t);
-}
-
-// Which of two files of the hand-in counts. Canvas's numbers are no times.
-static void say_which(const struct handin* h, const struct entry* good, const struct entry* other,
-                      char why[WHY_SIZE]) {
-    char when[40] = "", other_when[40] = "";
-    if (!h->canvas && !h->copied) {
-        say_time(time_of(h, good), when);
-        say_time(time_of(h, other), other_when);
-    }
-    if (!strcmp(when, other_when)) when[0] = other_when[0] = '\0';
-    snprintf(why, WHY_SIZE, "%.100s%s counts, and not %.100s%s", good->inside, when, other->inside,
-             other_when);
-}
-
-static void say_bad(const struct entry* bad, const struct entry* unread, char why[WHY_SIZE]) {
-    const struct entry* e = bad ? bad : unread;
-    if (bad || !e->inside[0])
-        snprintf(why, WHY_SIZE, "%s", e->why);
-    else
-        snprintf(why, WHY_SIZE, "%.150s: %.150s", base_name(e->inside), e->why);
-}
-
-// What the hand-in has of each lesson. True if something can be taken.
-static bool look(const struct class* class, int handin, struct cell cell[LESSONS],
-                 struct entry* entry[LESSONS]) {
-    bool any = false;
-    for (int l = 0; l < class->lessons; l++) {
-        struct best b;
-        struct cell* c = &cell[l];
-        memset(c, 0, sizeof *c);
-        find_best(class, handin, l, &b);
-        bool canvas = class->handin[handin].canvas;
-        enum fit fit = !b.good ? FIT_NOT
-                       : b.good->lesson >= 0
-                           ? FIT_EXACT
-                           : fit_of(&class->lesson[l], base_name(b.good->inside), canvas);
-        // A copy beside a copy: neither is the file that was asked for.
-        bool two = b.other && fit == FIT_NEARLY;
-        entry[l] = two ? NULL : b.good;
-        if (two) {
-            c->state = CELL_REFUSED;
-            snprintf(c->why, sizeof c->why, "two files may be meant");
-            say_near(class, handin, l, c->why);
-        } else if (b.good && b.good->size == 0) {
-            c->state = CELL_REFUSED;
-            snprintf(c->why, sizeof c->why, "an empty file");
-        } else if (b.good) {
-            c->state = CELL_TAKEN;
-            c->untouched = is_untouched(&class->lesson[l], b.good);
-            any = true;
-            if (b.bad && b.bad_rank > b.good_rank)
-                snprintf(c->why, sizeof c->why, "beside it another, %.200s", b.bad->why);
-            else if (c->untouched)
-                snprintf(c->why, sizeof c->why, "the exercise as it was handed out");
-            else if (b.other || b.also)
-                say_which(&class->handin[handin], b.good, b.other ? b.other : b.also, c->why);
-            else if (unreadable(class, handin, b.good))
-                snprintf(c->why, sizeof c->why, "from an archive that cannot be read to its end");
-            else if (fit == FIT_NEARLY)
-                snprintf(c->why, sizeof c->why, "handed in as %.150s", base_name(b.good->inside));
-        } else if (b.bad || unreadable(class, handin, NULL)) {
-            c->state = CELL_REFUSED;
-            say_bad(b.bad, unreadable(class, handin, NULL), c->why);
-        } else {
-            say_near(class, handin, l, c->why);
-        }
-    }
-    return any;
-}
 
 // ---- one student
 
@@ -302,10 +103,6 @@ static bool is_replaced(const struct class* class, const struct candidate* c,
             !c->cell[l].untouched && !later->cell[l].untouched)
             return true;
     return false;
-}
-
-static bool is_same(const struct entry* a, const struct entry* b) {
-    return a->size == b->size && !memcmp(a->data, b->data, a->size);
 }
 
 // Says in the row's cell what another hand-in than the one that counts has of the lesson.
@@ -404,8 +201,12 @@ static void choose_lesson(struct class* class, struct row* row, int lesson,
         if (refused) say_other(row, &to, before, now);
     }
     if (c->state == CELL_TAKEN) take(class, row, lesson, from->entry[lesson]);
+    if (!is_worked(c)) say_meant(class, (int)(row - class->row), lesson, c);
+    if (c->mailed && !c->again && c->state == CELL_TAKEN)
+        add_text(c->why, WHY_SIZE, "%scame by mail", c->why[0] ? "; " : "");
     // It repeats names that strangers gave, perhaps cut inside of a character.
     plain_line(c->why);
+    plain_line(c->doubt);
 }
 
 // Of each place the latest hand-in of which something can be taken counts as a whole, and with it
@@ -485,6 +286,7 @@ void collect(struct class* class) {
             "If it is what one student handed in: LAYOUT=plain",
             class->beside);
     roster_tell_apart(class);
+    find_template(class);
     find_lessons_of_places(class);
     for (int i = 0; i < class->rows; i++) choose(class, i);
     skipped_write(class);

@@ -341,7 +341,8 @@ static void give_submitted(struct class* class, const struct place* p, struct en
         for (int k = 0; k < s->count; k++)
             first = handin_of_owner(class, &s->owner[k], p, path, n, first);
         set_time(class, first, s->time);
-        class->handin[first].fixed = true;  // its files have no time of a hand-in
+        class->handin[first].fixed = true;
+        e->time = e->inner_time = 0;  // its files have no time of a hand-in
         give(class, e, first, path + n + (path[n] == '/'), -1);
         return;
     }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "class/class.h"
+#include "class/told.h"
 #include "wall/build.h"
 #include "wall/fingerprint.h"
 #include "wall/wall.h"

@@ -239,13 +239,14 @@ size_t without_file_ending(const char* name, size_t n, const char* file) {
     return n;
 }
 
-bool file_may_be(const char* path, const char* wanted) {
+enum like file_may_be(const char* path, const char* wanted) {
     char stem[64];
     const char* ending = file_ending(wanted);
     snprintf(stem, sizeof stem, "%.*s", (int)(strlen(wanted) - strlen(ending)), wanted);
     const char* name = base_name(path);
     bool text = has_ending(name, ".txt") && strcasestr(name, ending);
-    return (text || has_ending(name, ending)) && (name == path || strcasestr(name, stem));
+    if (!text && !has_ending(name, ending)) return LIKE_NOT;
+    return name == path || strcasestr(name, stem) ? LIKE_NAME : LIKE_KIND;
 }
 
 size_t without_copy(const char* name, size_t n, bool numbered) {

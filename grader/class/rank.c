@@ -9,14 +9,18 @@ int first_of(const struct class* class, int handin) {
     return class->handin[h->of < 0 ? handin : h->of].first;
 }
 
-bool is_untouched(const struct class_lesson* l, const struct entry* e) {
+bool is_text(const struct entry* e, const char* text, size_t size) {
     size_t n = 0;
-    if (e->kind != ENTRY_FILE || !l->untouched) return false;
+    if (e->kind != ENTRY_FILE || !text) return false;
     for (size_t i = 0; i < e->size; i++) {
         if (e->data[i] == '\r') continue;
-        if (n == l->untouched_size || e->data[i] != l->untouched[n++]) return false;
+        if (n == size || e->data[i] != text[n++]) return false;
     }
-    return n == l->untouched_size;
+    return n == size;
+}
+
+bool is_untouched(const struct class_lesson* l, const struct entry* e) {
+    return is_text(e, l->untouched, l->untouched_size);
 }
 
 enum fit fit_of(const struct class_lesson* l, const char* name, bool canvas) {
@@ -47,9 +51,12 @@ int rank_of(const struct class_lesson* l, const struct entry* e, int lesson, boo
     const char* in = strstr(path, place);
     bool own = in && (in == path || in[-1] == '/') && base_name(path) == in + strlen(place);
     snprintf(place, sizeof place, "solutions/%s", l->name);
-    bool other = goes_through(path, place) || goes_through(path, "saved");
-    int rank = other                ? (fit == FIT_EXACT ? 40 : 20)
-               : is_untouched(l, e) ? 60
+    bool other = goes_through(path, place) || goes_through(path, "saved") ||
+                 goes_through(path, "grader") || e->climbs;
+    bool empty = e->kind == ENTRY_FILE && e->size == 0;
+    int rank = empty                ? 10
+               : other              ? (fit == FIT_EXACT ? 40 : 20)
+               : is_untouched(l, e) ? UNTOUCHED
                                     : (fit == FIT_EXACT ? 500 : 100) + (own ? 100 : 0);
     return rank + (depth < 9 ? 9 - depth : 0);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "class/class.h"
+#include "class/told.h"
 #include "wall/arena.h"
 
 // A few kilobytes can hold gigabytes: an archive with more than this is no homework. At most
@@ -77,10 +77,13 @@ static char* read_entry(struct archive* a, struct reading* r, size_t limit, size
     return NULL;
 }
 
-static bool is_asked(const struct reading* r, const char* name) {
-    bool found = !r->asked[0];
-    for (const char* const* a = r->asked; *a; a++) found |= file_may_be(name, *a);
-    return found;
+static enum like is_asked(const struct reading* r, const char* name) {
+    enum like like = r->asked[0] ? LIKE_NOT : LIKE_NAME;
+    for (const char* const* a = r->asked; *a; a++) {
+        const enum like now = file_may_be(name, *a);
+        like = now > like ? now : like;
+    }
+    return like;
 }
 
 // The name, UTF-8 where the archive says so, else the bytes that it has.
@@ -137,7 +140,11 @@ static bool tell_entry(struct reading* r, struct archive* a, struct archive_entr
     bool inner = path[without_ending(path, archive_endings)];
     if (inner && depth < DEEPEST) return tell_inner(r, a, path, time, depth);
     if (inner) return tell(r, TOLD_DEEP, path, time, NULL, 0) && skip(a, r);
-    if (!is_asked(r, path)) return tell(r, TOLD_OTHER, path, time, NULL, 0) && skip(a, r);
+    // What has another name is told as long as there is room: a library's kernels are no homework.
+    const enum like like = is_asked(r, path);
+    const bool fills = archive_entry_size(e) >= (int64_t)r->limit || r->taken > MOST_TAKEN / 4;
+    if (like == LIKE_NOT || (like == LIKE_KIND && fills))
+        return tell(r, TOLD_OTHER, path, time, NULL, 0) && skip(a, r);
     if (archive_entry_size(e) >= (int64_t)r->limit)
         return tell(r, TOLD_LARGE, path, time, NULL, 0) && skip(a, r);
     size_t size;

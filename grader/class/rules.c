@@ -187,6 +187,7 @@ void rules_overrides(struct class* class) {
                 p->note);  // a spreadsheet may save any bytes, and %.190s may cut a character
             p->points = points;
             p->known = true;
+            p->overridden = true;
         }
     }
     refuse_records(class, OVERRIDES, refused);

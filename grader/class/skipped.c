@@ -19,6 +19,7 @@ static bool is_lost(const struct class* class, const struct entry* e) {
 // Why the entry does not count.
 static const char* why_not(const struct class* class, const struct entry* e) {
     if (e->why[0]) return e->why;
+    if (e->climbs) return "its path has .., which leads nowhere here";
     if (lesson_left_out(class, base_name(e->path))) return left_out;
     if (e->handin < 0) return "nobody's: no student, and no lesson's file";
     if (e->kind != ENTRY_FILE) return "no lesson's file";
@@ -41,38 +42,20 @@ static const char* why_not(const struct class* class, const struct entry* e) {
                          : "an empty file";
 }
 
-static int by_path(const void* a, const void* b, void* to) {
-    const struct class* class = to;
-    const struct entry *x = *(struct entry*const*)a, *y = *(struct entry*const*)b;
-    const int places = class->handin[x->handin].place - class->handin[y->handin].place;
-    return places ? places : strcmp(x->inside, y->inside);
-}
-
-// What nearly everybody has handed in at the same path is the template's: a line for each student
-// would hide the one that matters. A line of the table says it of all of them.
+// A line for each file of the template would hide the one that matters: one says it of all.
 static void skip_template(const struct class* class, FILE* to) {
-    enum { FEWEST = 3 };
-    int handins[MOST_PLACES] = {0}, n = 0;
-    struct entry** other = calloc((size_t) class->entries + 1, sizeof *other);
+    const char* first = NULL;
     char text[80];
-    if (!other) class_refuse("no memory for skipped.csv");
-    for (int i = 0; i < class->handins; i++) handins[class->handin[i].place]++;
+    int count = 0;
     for (int i = 0; i < class->entries; i++) {
-        struct entry* e = &class->entry[i];
-        if (e->kind == ENTRY_OTHER && e->handin >= 0 && e->inside[0] && !e->why[0]) other[n++] = e;
+        const struct entry* e = &class->entry[i];
+        if (e->of_template && count++ == 0) first = e->inside;
     }
-    qsort_r(other, (size_t)n, sizeof *other, by_path, (void*)class);
-    for (int i = 0, end; i < n; i = end) {
-        for (end = i; end < n && by_path(&other[i], &other[end], (void*)class) == 0;) end++;
-        const int all = handins[class->handin[other[i]->handin].place];
-        if (end - i < FEWEST || 2 * (end - i) <= all) continue;
-        for (int k = i; k < end; k++) other[k]->of_template = true;
-        snprintf(text, sizeof text, "in %d of %d hand-ins: no lesson's file", end - i, all);
-        table_field(to, "", false);
-        table_field(to, other[i]->inside, false);
-        table_field(to, text, true);
-    }
-    free(other);
+    if (count == 0) return;
+    snprintf(text, sizeof text, "the template's, and %d more: nobody worked on them", count - 1);
+    table_field(to, "", false);
+    table_field(to, first, false);
+    table_field(to, count > 1 ? text : "the template's: nobody worked on it", true);
 }
 
 void skipped_write(const struct class* class) {

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "class/class.h"
+#include "class/told.h"
 
 // Of one folder in SUBMISSIONS.
 enum { DEEPEST = 12, MOST_ENTRIES = 20000, MOST_TAKEN = 64 << 20 };
@@ -48,10 +48,13 @@ static void add_bad(struct class* class, const char* path, int64_t time, const c
     e->time = time;
 }
 
-static bool may_be(const struct class* class, const char* path) {
-    bool found = !strcmp(base_name(path), METADATA_FILE);
-    for (int l = 0; l < class->lessons; l++) found |= file_may_be(path, class->lesson[l].file);
-    return found;
+static enum like may_be(const struct class* class, const char* path) {
+    enum like like = strcmp(base_name(path), METADATA_FILE) ? LIKE_NOT : LIKE_NAME;
+    for (int l = 0; l < class->lessons; l++) {
+        const enum like now = file_may_be(path, class->lesson[l].file);
+        like = now > like ? now : like;
+    }
+    return like;
 }
 
 // ---- an archive
@@ -64,15 +67,18 @@ struct opened {
 };
 
 // The path in an archive without what leads nowhere or out of it: "/x", "./x", "../x", "d\x".
-static void clean_path(char* path) {
+// True if there was a "..".
+static bool clean_path(char* path) {
+    bool climbs = false;
     char* to = path;
     bool windows = !strchr(path, '/');
     for (char* p = path; windows && *p; p++)
         if (*p == '\\') *p = '/';
     for (const char* from = path; *from;) {
         size_t n = strcspn(from, "/");
-        bool nothing = n == 0 || (n == 1 && from[0] == '.') || (n == 2 && !strncmp(from, "..", 2));
-        if (!nothing) {
+        const bool up = n == 2 && !strncmp(from, "..", 2);
+        climbs |= up;
+        if (n > 0 && !up && (n != 1 || from[0] != '.')) {
             if (to > path) *to++ = '/';
             memmove(to, from, n);
             to += n;
@@ -80,6 +86,7 @@ static void clean_path(char* path) {
         from += n + (from[n] == '/');
     }
     *to = '\0';
+    return climbs;
 }
 
 static void take_told(void* to, enum told kind, const char* name, int64_t time, const void* data,
@@ -94,16 +101,17 @@ static void take_told(void* to, enum told kind, const char* name, int64_t time, 
     struct class* class = o->walk->class;
     char path[2 * TOLD_NAME];
     char* utf8 = name_utf8(name, strlen(name), o->charset);
-    clean_path(utf8);
+    const bool climbs = clean_path(utf8);
     snprintf(path, sizeof path, "%s%s", o->prefix, utf8);
     free(utf8);
     if (!path[strlen(o->prefix)]) return;
+    const int first = class->entries;
     const bool closed = path[without_ending(path, closed_endings)];
     if (kind == TOLD_OTHER && closed) {
         add_bad(class, path, o->time ? o->time : time, unread, file_ending(path));
         class->entry[class->entries - 1].inner_time = time;
     } else if (kind == TOLD_FILE || kind == TOLD_OTHER) {
-        bool wanted = kind == TOLD_FILE && may_be(class, path + strlen(o->prefix));
+        bool wanted = kind == TOLD_FILE && may_be(class, path + strlen(o->prefix)) != LIKE_NOT;
         struct entry* e = add(class, wanted ? ENTRY_FILE : ENTRY_OTHER, path);
         if (wanted && !(e->data = malloc(size + 1))) class_refuse("no memory for a file");
         if (wanted) memcpy(e->data, data, size);
@@ -114,6 +122,7 @@ static void take_told(void* to, enum told kind, const char* name, int64_t time, 
         add_bad(class, path, o->time ? o->time : time, "%s", why[kind]);
         class->entry[class->entries - 1].inner_time = time;
     }
+    class->entry[first].climbs = climbs;
 }
 
 static void open_archive(struct tree_walk* w, int fd, const char* path, int64_t time) {
@@ -138,6 +147,7 @@ static int open_file(int folder, const char* name) {
 
 // Adds the open file, and closes it.
 static void add_file(struct tree_walk* w, int fd, const char* path) {
+    const enum like like = may_be(w->class, path);
     struct stat st;
     struct class* class = w->class;
     if (fd < 0 || fstat(fd, &st) != 0) {
@@ -146,7 +156,8 @@ static void add_file(struct tree_walk* w, int fd, const char* path) {
         open_archive(w, fd, path, st.st_mtime);
     } else if (path[without_ending(path, closed_endings)]) {
         add_bad(class, path, st.st_mtime, unread, file_ending(path));
-    } else if (!may_be(class, path)) {
+    } else if (like == LIKE_NOT ||
+               (like == LIKE_KIND && (st.st_size > SIZE_LIMIT || w->taken > MOST_TAKEN / 4))) {
         add(class, ENTRY_OTHER, path)->time = w->git ? 0 : st.st_mtime;
     } else if (st.st_size > SIZE_LIMIT) {
         add_bad(class, path, st.st_mtime, large);

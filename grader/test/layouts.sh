@@ -37,12 +37,14 @@ for case in ${1:-plain latest moodle_folders moodle_flat moodle_roster moodle_zi
     moodle_unknown canvas_folder canvas_zip gradescope_folder gradescope_zip classroom classroom_other \
     classroom_template moodle_download moodle_early moodle_alone classroom_grades untouched endings accounts accounts_plain twins \
     teams teams_unclear teams_flat teams_times teams_gradescope who_idle who_two who_one \
-    names_gradescope names_stranger names_moodle names_canvas mail_zip mail_folder mail_canvas mail_partial mail_due mail_due_one mail_due_said worksheet_untimed worksheet_german \
+    names_gradescope names_stranger names_moodle names_canvas mail_zip mail_folder mail_canvas mail_partial mail_alone mail_due mail_due_one mail_due_said worksheet_untimed worksheet_german \
     worksheet_french gradescope_untimed mail_beside \
     table_beside two_zips two_assignments wrong_assignment two_canvas \
     assignments_moodle_hw1 assignments_moodle_hw21 assignments_canvas assignments_classroom assignments_gradescope \
     assignments_one unknown_names moodle_copies moodle_seven canvas_anonymous roster_german roster_other roster_numbers roster_empty \
-    tables mixed hostile hostile_refused hostile_one}; do
+    tables mixed hostile hostile_refused hostile_one \
+    meant_plain meant_moodle meant_canvas meant_gradescope meant_classroom meant_text meant_twice meant_decided \
+    two_times two_unclear two_in_zip two_gradescope two_canvas_attempts two_beside}; do
     mkdir -p "$dir/$case/taken"
     expect "$case: what counts" collect
     [ "$(cat "$dir/$case/ends")" = 2 ] || expect "$case: the files" same_files

@@ -34,7 +34,8 @@ Student,ID,SIS User ID,SIS Login ID,Section,Lesson 1: vector add (4711),Lesson 1
 "Excused, Eve",18236,s004,ee,Group 2,EX,,
 "Student, Test",99999,,test,Group 1,,,
 CSV
-expect "a class from Canvas is graded" class
+to_do='Nora Nobody, lesson 01: handed in: my_kernel (2).cu; wanted: vector_add.cu'
+expect "a class from Canvas is graded, and one who has mistaken a name is named" looks
 expect "Canvas imports it, as points of its assignment" imports canvas '18233 4711 10
 18234 4711 0
 18235 4711 0
@@ -73,7 +74,8 @@ fi
 cp "$out/late.csv" "$dir/late.csv"
 echo 'Ada Lovelace,01,115.5,"found a mistake of ours; and mended it"' >>"$out/overrides.csv"
 echo '*,0,50,0,' >>"$out/late_rules.csv"
-expect "an override may be a bonus" class
+echo 'Nora Nobody,01,0,"no kernel"' >>"$out/overrides.csv"
+expect "an override decides it, and may be a bonus" class
 expect "a day is one, and the reason stays" grep -q '"0, 1 day late: 50 %; does not compile' "$out/gradebook.csv"
 expect "which Canvas gets" imports canvas '18233 4711 11.55
 18234 4711 0
@@ -82,7 +84,7 @@ expect "which Canvas gets" imports canvas '18233 4711 11.55
 '
 expect "late.csv is not filled twice" cmp "$dir/late.csv" "$out/late.csv"
 echo 'Ada Lovelacy,01,90,"a slip"' >>"$out/overrides.csv"
-to_do='record 3 has no effect: there is no student Ada Lovelacy'
+to_do='record 4 has no effect: there is no student Ada Lovelacy'
 expect "an override of nobody is no success" looks
 sed -i '$d' "$out/overrides.csv"
 expect "one student" class STUDENT='Ada Lovelace'

@@ -16,6 +16,7 @@ import time
 
 sys.dont_write_bytecode = True
 from cases import CU, DUE, NOON, PEOPLE, TXT, Case, exercise, zipped  # noqa: E402
+from meant import meant, two_files  # noqa: E402
 from owners import downloads, rosters, same_names, teams  # noqa: E402
 
 
@@ -78,11 +79,11 @@ def plain():
     c.file("places/c/vector_add.cu", "new", hours=1)
     c.taken("places", "new", note="b/vector_add.cu of 2026-11-20 13:00 counts, and not a/vector_add.cu of "
             "2026-11-20 12:00")
-    # The right name counts, and what may be a correction of it is named.
+    # A browser calls a corrected file another one: the later one counts, both are named.
     c.file("both/vector_add (1).cu", "one", hours=2)
     c.file("both/vector_add.cu", "right")
-    c.taken("both", "right", note="vector_add.cu of 2026-11-20 12:00 counts, and not vector_add (1).cu of "
-            "2026-11-20 14:00")
+    c.taken("both", "one", note="vector_add (1).cu of 2026-11-20 14:00 counts, and not vector_add.cu of "
+            "2026-11-20 12:00")
     c.file("old/vector_add.cu", "right")
     c.file("old/before/vector_add.cu", "one")
     c.file("old/grader/test/vector_add.cu", "the grader's")
@@ -359,8 +360,7 @@ def classroom():
         c.file(f"lesson-01-{user}/exercises/01_vector_add/vector_add.cu", user)
         c.taken(user, user)
     c.file("lesson-01-ada/mine.txt", "x")
-    c.skipped("", "README.md", "in 4 of 4 hand-ins: no lesson's file")
-    c.skipped("", "exercises/02_transpose/transpose.cu", "in 4 of 4 hand-ins: no lesson's file")
+    c.skipped("", "README.md", "the template's, and 7 more: nobody worked on them")
     c.skipped("ada", "lesson-01-ada/mine.txt", "no lesson's file")
     c.close()
     # An assignment's grades as roster have the times; the clones have none.
@@ -394,7 +394,8 @@ def untouched():
     c.taken("bob", "bob", note="handed in as vector_add (1).cu")
     c.file(f"carl/{place}", given)
     c.file("carl/saved/01_vector_add/vector_add.cu", "carl")
-    c.taken("carl", given, note=as_it_was)
+    c.taken("carl", given, note=as_it_was + "; handed in: saved/01_vector_add/vector_add.cu; wanted: vector_add.cu")
+    c.todo("carl, lesson 01: " + as_it_was + "; handed in: saved/01_vector_add/vector_add.cu; wanted: vector_add.cu")
     c.skipped("carl", "carl/saved/01_vector_add/vector_add.cu", "another file counts")
     c.file("dora/vector_add.cu", given.replace("\n", "\r\n"))
     c.taken("dora", given.replace("\n", "\r\n"), note=as_it_was)
@@ -510,8 +511,13 @@ def hostile():
     c.taken("assignment_7_export", "x")
     c.file("moody/bob_18233_1_vector_add.cu", "x")
     c.line("moody", "missing", note="handed in: bob_18233_1_vector_add.cu; wanted: vector_add.cu")
+    c.todo("moody, lesson 01: handed in: bob_18233_1_vector_add.cu; wanted: vector_add.cu")
     c.file("out.zip", zipped({"../bob/vector_add.cu": "out", "/etc/x/vector_add.cu": "out"}))
-    c.taken("out", "out")
+    c.taken("out", "out", note="a path with .. in the archive was not followed")
+    # What would lead out does not take the place of what lies there.
+    c.file("climb.zip", zipped({"../bob/vector_add.cu": ("bob's", 5), "vector_add.cu": "climb"}))
+    c.taken("climb", "climb", note="a path with .. in the archive was not followed")
+    c.skipped("climb", "climb.zip/bob/vector_add.cu", "its path has .., which leads nowhere here")
     c.file("windows.zip", zipped({"work\\vector_add.cu": "windows"}))
     c.taken("windows", "windows")
     many = {f"{i}/vector_add.cu": "x" * 900000 for i in range(60)}
@@ -521,4 +527,4 @@ def hostile():
 
 
 plain(), latest(), moodle(), canvas(), gradescope(), classroom(), untouched(), endings(), accounts(), twins()
-teams(), same_names(), downloads(), rosters(), mixed(), hostile()
+teams(), same_names(), downloads(), rosters(), mixed(), hostile(), meant(), two_files()

@@ -146,6 +146,14 @@ def downloads():
     c.taken("Jürgen Weiß", "jw")
     c.missing("Jürgen Weiß", "", "21")
     c.close()
+    # Where there was none before, too
+    c = Case("mail_alone", roster=roster)
+    c.file("COURSE-1.zip", zipped({"Ada Lovelace_11_assignsubmission_onlinetext_/onlinetext.html": "x", **{k: v for k, v in files.items()
+                                   if k[0] == "J"}}, flag_utf8=True, hours=9), hours=9)
+    c.file("mail/Ada Lovelace/vector_add.cu", "new")
+    c.taken("Ada Lovelace", "new", note="came by mail")
+    c.taken("Jürgen Weiß", "jw")
+    c.close()
     # It has the time when it was saved: nobody is late by that, and the run says so.
     for name, options in (("mail_due", {}), ("mail_due_one", {"STUDENT": "Ada Lovelace"})):
         c = Case(name, roster=roster, **options)
@@ -200,6 +208,7 @@ def downloads():
                                "bergzoë_14_17_vector_add.cu": "zoe", "weißjürgen_12_18_answers.txt": "jw"}, flag_utf8=True))
     c.taken("Ada Lovelace", "ada")
     c.missing("Ada Lovelace", "handed in: answers final.txt; wanted: answers.txt", "21")
+    c.todo("Ada Lovelace, lesson 21: handed in: answers final.txt; wanted: answers.txt")
     c.taken("Jürgen Weiß", "jw")
     c.taken("Jürgen Weiß", "jw", "21")
     c.missing("Nora Nobody", "handed in: nobodynora_13_text.html; wanted: vector_add.cu")
@@ -241,8 +250,8 @@ def downloads():
     c.file("COURSE-1.zip", zipped({mine + "vector_add.cu": ("old", 0), mine + "vector_add (1).cu": ("new", 30),
                                    "Jürgen Weiß_12_assignsubmission_file_/a/vector_add.cu": ("old", 1),
                                    "Jürgen Weiß_12_assignsubmission_file_/b/vector_add.cu": ("jw", 20)}, flag_utf8=True))
-    c.taken("Ada Lovelace", "old", note="vector_add.cu of 2026-11-20 12:00 counts, and not vector_add (1).cu of "
-            "2026-11-21 18:00")
+    c.taken("Ada Lovelace", "new", note="vector_add (1).cu of 2026-11-21 18:00 counts, and not vector_add.cu of "
+            "2026-11-20 12:00")
     c.taken("Jürgen Weiß", "jw", note="b/vector_add.cu of 2026-11-21 08:00 counts, and not a/vector_add.cu of "
             "2026-11-20 13:00")
     c.close()

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "class/class.h"
+#include "class/told.h"
 
 enum { LIMIT = 1 << 16 };
 

@@ -7,6 +7,7 @@
 
 #include "base/plain.h"
 #include "class/class.h"
+#include "class/told.h"
 #include "test/unit/run.h"
 
 // A name as a file name: as it is written; no way out of the folder, no hidden file, no two names
