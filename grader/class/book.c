@@ -11,6 +11,9 @@
 #include "base/plain.h"
 #include "class/class.h"
 
+// As Canvas writes it.
+static const char excused[] = "EX";
+
 // ---- points
 
 // Why the file has no points at all: that it could not be run, or what was wrong with it.
@@ -64,6 +67,27 @@ static void points_of(const struct class* class, struct row* row, int lesson, st
     }
 }
 
+// Whom Canvas's gradebook excuses has no points, and what was handed in stays said. The export says
+// EX as well, so that an override would be another grade there.
+static void find_excused(const struct class* class) {
+    char was[2 * WHY_SIZE];
+    for (int i = 0; i < class->rows; i++)
+        for (int l = 0; l < class->lessons; l++) {
+            struct row* row = &class->row[i];
+            struct cell_points* p = &row->cell[l].now;
+            if (!assignment_excused(class, row, l)) continue;
+            if (p->overridden && class_asks(class, row))
+                todo_say("%s, lesson %.2s: excused in Canvas's gradebook, so that %s has no "
+                         "effect. Take "
+                         "out EX there, or the line here",
+                         row->id, class->lesson[l].name, class_path(class, "overrides.csv"));
+            snprintf(was, sizeof was, "%s", p->note);
+            *p = (struct cell_points){.known = true, .excused = true, .overridden = true};
+            snprintf(p->note, sizeof p->note, "excused; %.900s", was);
+            plain_line(p->note);
+        }
+}
+
 // What an override has decided needs no look any more.
 static void say_doubts(const struct class* class) {
     for (int i = 0; i < class->rows; i++)
@@ -85,11 +109,14 @@ void book_points(struct class* class) {
     free(r);
     rules_late(class);
     rules_overrides(class);
+    find_excused(class);
     say_doubts(class);
     for (int i = 0; i < class->rows; i++) {
         double sum = 0, weights = 0;
-        class->row[i].known = true;
+        class->row[i].known = class->row[i].excused = true;
         for (int l = 0; l < class->lessons; l++) {
+            if (class->row[i].cell[l].now.excused) continue;
+            class->row[i].excused = false;
             class->row[i].known &= class->row[i].cell[l].now.known;
             sum += class->weight[l] * class->row[i].cell[l].now.points;
             weights += class->weight[l];
@@ -137,7 +164,7 @@ void book_before(struct class* class) {
         for (int l = 0; l < class->lessons && row; l++) {
             int column = table_column(&t, class->lesson[l].name);
             const char* text = column < 0 ? "" : t.record[i][column];
-            row->cell[l].before = text[0] != '\0';
+            row->cell[l].before = text[0] && strcmp(text, excused) != 0;
             row->cell[l].points_before = strtod(text, NULL);
         }
     }
@@ -150,6 +177,10 @@ const char* points_text(bool known, double points, char text[32]) {
     text[0] = '\0';
     if (known) snprintf(text, 32, "%.10g", round(100 * points) / 100);
     return text;
+}
+
+static const char* now_text(const struct cell_points* p, char text[32]) {
+    return p->excused ? strcpy(text, excused) : points_text(p->known, p->points, text);
 }
 
 static void write_gradebook(const struct class* class) {
@@ -175,10 +206,11 @@ static void write_gradebook(const struct class* class) {
         table_field(f, row->on_roster ? "yes" : class->has_roster ? "no" : "", false);
         for (int l = 0; l < class->lessons; l++) {
             const struct cell_points* p = &row->cell[l].now;
-            table_field(f, points_text(p->known, p->points, number_text), false);
+            table_field(f, now_text(p, number_text), false);
             table_field(f, points_note(p, note), false);
         }
-        table_field(f, points_text(row->known, row->total, number_text), true);
+        table_field(f, row->excused ? excused : points_text(row->known, row->total, number_text),
+                    true);
     }
     fclose(f);
     class_write(class_path(class, "gradebook.csv"), text, size);
@@ -186,7 +218,8 @@ static void write_gradebook(const struct class* class) {
 }
 
 static bool changed(const struct cell* cell) {
-    return cell->before != cell->now.known ||
+    const bool now = cell->now.known && !cell->now.excused;
+    return cell->before != now ||
            (cell->before && fabs(cell->points_before - cell->now.points) > 0.005);
 }
 
@@ -210,7 +243,7 @@ static void write_log(const struct class* class) {
             table_field(f, class->row[i].id, false);
             table_field(f, class->lesson[l].name, false);
             table_field(f, points_text(cell->before, cell->points_before, text), false);
-            table_field(f, points_text(cell->now.known, cell->now.points, text), false);
+            table_field(f, now_text(&cell->now, text), false);
             table_field(f, points_note(&cell->now, note), true);
         }
     fclose(f);
@@ -224,12 +257,14 @@ static int by_number(const void* a, const void* b) {
 }
 
 static void say_lesson(const struct class* class, int l) {
-    int count = 0, missing = 0, refused = 0, errors = 0, full = 0;
+    int count = 0, missing = 0, refused = 0, errors = 0, full = 0, off = 0;
     double sum = 0, *points = calloc((size_t) class->rows, sizeof *points);
     if (!points) return;
     for (int i = 0; i < class->rows; i++) {
         const struct cell* cell = &class->row[i].cell[l];
-        if (!cell->now.known)
+        if (cell->now.excused)
+            off++;
+        else if (!cell->now.known)
             errors++;
         else if (cell->state == CELL_MISSING)
             missing++;
@@ -245,7 +280,9 @@ static void say_lesson(const struct class* class, int l) {
         double median = (points[(count - 1) / 2] + points[count / 2]) / 2;
         printf(" (mean %.1f, median %g, %d with full marks)", sum / count, median, full);
     }
-    printf(", %d missing, %d not taken, %d grader errors\n", missing, refused, errors);
+    printf(", %d missing, %d not taken, %d grader errors", missing, refused, errors);
+    if (off > 0) printf(", %d excused", off);
+    puts("");
     free(points);
 }
 
@@ -261,8 +298,7 @@ static void say_changes(const struct class* class) {
             print_wide(class->row[i].name, 24);
             printf(" %-22s %6s -> %-6s %s\n", class->lesson[l].name,
                    points_text(true, cell->points_before, before),
-                   cell->now.known ? points_text(true, cell->now.points, now) : "?",
-                   points_note(&cell->now, note));
+                   now_text(&cell->now, now)[0] ? now : "?", points_note(&cell->now, note));
         }
 }
 
@@ -295,9 +331,11 @@ void book_write(struct class* class) {
             print_wide(row->name, 24);
             for (int l = 0; l < class->lessons; l++) {
                 const struct cell_points* p = &row->cell[l].now;
-                printf(" %8s", p->known ? points_text(true, p->points, text) : "?");
+                printf(" %8s", p->known ? now_text(p, text) : "?");
             }
-            printf(" %8s", row->known ? points_text(true, row->total, text) : "?");
+            printf(" %8s", row->excused ? excused
+                           : row->known ? points_text(true, row->total, text)
+                                        : "?");
             for (int l = 0; l < class->lessons; l++) {
                 const struct cell_points* p = &row->cell[l].now;
                 if (row->cell[l].state != CELL_TAKEN || !p->known)

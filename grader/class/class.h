@@ -23,6 +23,7 @@
 //   kept.c     results and errors that jobs left in OUT
 //   jobs.c     files that are not graded yet; `class job OUT N` grades one file of one row
 //   slurm.c    the same jobs as a Slurm job array
+//   assignment.c  the assignments of Canvas's gradebook, and who is excused
 //   book.c     points of every row, with overrides, late rules and weights; gradebook; changes
 //   export.c   the same points in the formats of others
 //   upload.c   and as the tables that Canvas and Moodle import
@@ -129,6 +130,7 @@ struct row {
     struct cell cell[LESSONS];
     double total;  // percent, weighted
     bool known;    // no cell of it is a grader error
+    bool excused;  // from all lessons: there is no total
 };
 
 // Who has handed in, as a layout tells it. What is not known is "".
@@ -552,7 +554,21 @@ void book_write(struct class* class);
 // Writes everything below OUT/feedback and OUT/exports but what upload.c does, for all rows.
 void export_all(struct class* class);
 
+// ---- assignment.c
+
+// The column of the lesson's assignment in Canvas's export; -1 if there is none, or no only one.
+int assignment_of(const struct class* class, const struct class_lesson* l);
+
+// What the assignment of this column gives at most, by the record "Points Possible"; 100 of none.
+double assignment_possible(const struct class* class, int column);
+
+// Has a teacher excused this student there?
+bool assignment_excused(const struct class* class, const struct row* row, int lesson);
+
 // ---- upload.c
+
+// Notes rows that a platform would take for one student's.
+void upload_check(const struct class* class);
 
 // Writes OUT/exports/canvas.csv and moodle.csv.
 void upload_tables(const struct class* class);

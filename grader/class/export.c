@@ -59,11 +59,13 @@ static int lines_of(const struct class* class, const struct row* row, int lesson
                     struct line line[RESULT_ITEMS]) {
     const struct cell* cell = &row->cell[lesson];
     bool graded = result_kept(class, row, lesson, r);
-    if (!graded || !cell->now.known || fabs(cell->now.points - r->score) > 0.005) {
+    if (!graded || cell->now.excused || !cell->now.known ||
+        fabs(cell->now.points - r->score) > 0.005) {
         line[0] = (struct line){.cause = "",
                                 .points = cell->now.points,
-                                .max_points = 100,
+                                .max_points = cell->now.excused ? 0 : 100,
                                 .outcome = !cell->now.known          ? OUTCOME_ERROR
+                                           : cell->now.excused       ? OUTCOME_PASS
                                            : cell->now.points >= 100 ? OUTCOME_PASS
                                                                      : OUTCOME_FAIL};
         snprintf(line[0].name, sizeof line[0].name, "%s", class->lesson[lesson].name);
@@ -106,7 +108,9 @@ static void feedback(const struct class* class, const struct row* row, struct re
     for (int l = 0; l < class->lessons; l++) {
         const struct cell_points* p = &row->cell[l].now;
         fprintf(f, "\nLesson %s: ", class->lesson[l].name);
-        if (p->known)
+        if (p->excused)
+            fprintf(f, "%s\n", p->note);
+        else if (p->known)
             say_points(f, round(100 * p->points) / 100, p->note);
         else
             fprintf(f, "not graded: %s. This is not your fault.\n", p->note);
@@ -125,7 +129,8 @@ static void feedback(const struct class* class, const struct row* row, struct re
         fprintf(f, "\n  To see the same: make grade LESSON=%.2s SEED=%s FILE=your.cu\n",
                 class->lesson[l].name, r->seed);
     }
-    if (row->known) fprintf(f, "\nTotal: %.10g %%\n", round(100 * row->total) / 100);
+    if (row->known && !row->excused)
+        fprintf(f, "\nTotal: %.10g %%\n", round(100 * row->total) / 100);
     fclose(f);
     class_write(class_path(class, "feedback/%s.txt", row->id), text, size);
     free(text);
@@ -308,9 +313,9 @@ static void junit(const struct class* class, struct result* r) {
                 xml_number(w, "failures", failures);
                 xml_number(w, "errors", errors);
                 xmlTextWriterStartElement(w, BAD_CAST "properties");
-                if (row->known) xml_property(w, "total", row->total);
+                if (row->known && !row->excused) xml_property(w, "total", row->total);
                 for (int l = 0; l < class->lessons; l++)
-                    if (row->cell[l].now.known)
+                    if (row->cell[l].now.known && !row->cell[l].now.excused)
                         xml_property(w, class->lesson[l].name, row->cell[l].now.points);
                 xmlTextWriterEndElement(w);
             }

@@ -215,6 +215,7 @@ int main(int argc, char** argv) {
     choose_seeds(&class);
     collect(&class);
     if (class.replay) return replay(&class);
+    upload_check(&class);
     if (class.dry) {
         rules_fill_late(&class);
         book_points(&class);  // says what is wrong with a table

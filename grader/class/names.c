@@ -254,7 +254,8 @@ size_t without_copy(const char* name, size_t n, bool numbered) {
     if (n > 7 && !strncasecmp(name + n - 7, " - copy", 7)) return n - 7;
     if (m > 0 && name[m - 1] == ')') {
         for (m--; m > 0 && strchr("0123456789", name[m - 1]);) m--;
-        if (m == 0 || name[m - 1] != '(' || m == n - 1) return n;
+        // More digits are a student's number.
+        if (m == 0 || name[m - 1] != '(' || m == n - 1 || n - 1 - m > 3) return n;
         for (m--; m > 0 && name[m - 1] == ' ';) m--;
         return m;
     }

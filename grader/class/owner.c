@@ -6,6 +6,9 @@
 #include "base/plain.h"
 #include "class/class.h"
 
+// What may stand between a number and a name. "", too: the end.
+static const char apart[] = " _-.,()[]";
+
 // Does the text name the row by what stands before the @ of one of its addresses?
 static bool has_mailbox(const struct row* row, const char* text) {
     size_t n = strlen(text);
@@ -64,9 +67,27 @@ void who_read(struct class* class) {
     if (!class->who_use) class_refuse("no memory for %s", path);
 }
 
+// Is the text a key of the row and its name, in either order: "0007001_Anna Schmidt"? The key has
+// to stand alone: 7001 is not in 0007001.
+static bool has_both(const struct row* row, const char* text) {
+    for (int k = 0; k < KEYS; k++) {
+        const size_t n = strlen(row->key[k]), size = strlen(text);
+        const char* at = n > 1 && size < FOLD_SIZE ? strcasestr(text, row->key[k]) : NULL;
+        char rest[FOLD_SIZE], fold[FOLD_SIZE], words[FOLD_SIZE];
+        if (!at || (at > text && !strchr(apart, at[-1])) || !strchr(apart, at[n])) continue;
+        snprintf(rest, sizeof rest, "%.*s %s", (int)(at - text), text, at + n);
+        name_fold(rest, fold, sizeof fold);
+        for (char* c = rest; *c; c++)
+            if (strchr(apart, *c)) *c = ' ';
+        name_words(rest, words, sizeof words);
+        if (row_has_fold(row, fold) || (words[0] && !strcmp(words, row->words))) return true;
+    }
+    return false;
+}
+
 // The only row that fits; `how` 0: the key or the address is its own; of the roster 1: a key of it
 // is the name, 2: so is its name, but for case, blanks, marks and the order of first and last name,
-// 3: the mailbox. NULL if there is none; *two becomes true if there are two.
+// 3: the mailbox, 4: a key and the name. NULL if there is none; *two becomes true if there are two.
 static struct row* only_row(const struct class* class, const struct owner* o, const char* fold,
                             int how, bool* two) {
     struct row* found = NULL;
@@ -76,7 +97,8 @@ static struct row* only_row(const struct class* class, const struct owner* o, co
                   : !row->on_roster ? false
                   : how == 1        ? row_has_key(row, o->name)
                   : how == 2        ? row_has_fold(row, fold)
-                                    : has_mailbox(row, o->name);
+                  : how == 3        ? has_mailbox(row, o->name)
+                                    : has_both(row, o->name);
         if (!is) continue;
         if (found) {
             *two = true;
@@ -115,7 +137,8 @@ static struct row* row_that_fits(const struct class* class, const struct owner* 
     if (!row && by_name && !*two) row = only_row(class, o, fold, 2, two);
     if (!row && !*two) row = class_row_of_id(class, id);
     if (row && !by_name && row->on_roster && !row_has_key(row, o->key)) row = NULL;
-    if (!row && by_name && !*two) row = only_row(class, o, fold, 3, two);
+    for (int how = 3; how <= 4 && !row && by_name && !*two; how++)
+        row = only_row(class, o, fold, how, two);
     return row;
 }
 
@@ -150,12 +173,11 @@ int rows_of_owner(struct class* class, const struct owner* o, int place, int row
             name_to_id(name, strlen(name), id);
             row = class_row_of_id(class, id);
         }
-        if (!row && two && !class->student)
-            text_say(
-                stderr,
-                "\"%s\" may be two students, and gets a row of its own, \"%s\"; who.csv in OUT "
-                "can say whose it is",
-                o->name, name);
+        if (two)
+            todo_say("\"%s\" may be two students, and gets a row of its own, \"%s\"; %s can say "
+                     "whose it "
+                     "is",
+                     o->name, name, class_path(class, "who.csv"));
         if (!row) row = row_new(class, name, id);
     }
     doubt_name(class, row, o);

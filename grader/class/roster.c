@@ -2,7 +2,8 @@
 // gives; what it says of a student is what a hand-in is matched with (owner.c). See class.h.
 //
 // Columns, in any order and case (where they are published):
-//   own           student, email
+//   own           student, email; with name, or First name and Last name, beside it `student` may
+//                 be a number or a user name
 //   Moodle        First name, Last name, Email address, ID number (its grade export,
 //                 grade/export/csv), or a grading worksheet: Identifier, Full name, Email address,
 //                 Status, Grade, Maximum grade, ... (mod/assign/feedback/offline)
@@ -157,6 +158,7 @@ struct person {
 };
 
 static const char* const full_titles[] = {"student", "full name", "name", NULL};
+static const char* const name_titles[] = {"full name", "name", NULL};
 static const char* const first_titles[] = {"first name", "firstname", "given name", NULL};
 static const char* const last_titles[] = {"last name", "lastname", "surname", "family name", NULL};
 static const char* const email_titles[] = {"email address", "email", "e-mail", "sis login id",
@@ -170,6 +172,21 @@ static const char* const key_titles[] = {
 static const char* const number_titles[] = {"id number", "sid", "student id", "sis user id", NULL};
 
 static const char* const identifier_titles[] = {"identifier", "roster_identifier", NULL};
+
+// Is it a number as universities give them, "0018233" or "s1234567"? No name, and no address.
+static bool is_number(const char* text) {
+    size_t digits = 0, n = strlen(text);
+    for (size_t i = 0; i < n; i++) digits += text[i] >= '0' && text[i] <= '9';
+    return digits > 0 && 2 * digits >= n && !strpbrk(text, " @");
+}
+
+// The column `student` of a roster of one's own, if another one has the names; else -1.
+static int student_column(const struct class* class) {
+    const struct table* t = &class->roster_table;
+    if (class->roster_kind != ROSTER_OTHER) return -1;
+    const bool named = column_of(t, name_titles) >= 0 || column_of(t, last_titles) >= 0;
+    return named ? table_column(t, "student") : -1;
+}
 
 // What may stand behind a name, as Canvas knows it (User.name_parts).
 static bool is_suffix(const char* text, size_t n) {
@@ -198,7 +215,8 @@ static void name_with_suffix(struct person* p) {
 static struct person person_of(const struct class* class, int record) {
     const struct table* t = &class->roster_table;
     struct person p;
-    name_copy(p.name, field(t, record, column_of(t, full_titles)));
+    const int student = student_column(class);
+    name_copy(p.name, field(t, record, column_of(t, student < 0 ? full_titles : name_titles)));
     name_copy(p.first, field(t, record, column_of(t, first_titles)));
     name_copy(p.last, field(t, record, column_of(t, last_titles)));
     char* comma = strchr(p.name, ',');
@@ -211,6 +229,7 @@ static struct person person_of(const struct class* class, int record) {
     if (!p.name[0])
         snprintf(p.name, sizeof p.name, "%.190s%s%.190s", p.first,
                  p.first[0] && p.last[0] ? " " : "", p.last);
+    if (!p.name[0]) name_copy(p.name, field(t, record, student));
     if (!p.name[0]) name_copy(p.name, field(t, record, column_of(t, identifier_titles)));
     if (!p.name[0]) name_copy(p.name, field(t, record, table_column(t, "id")));
     if (!p.name[0]) name_copy(p.name, field(t, record, column_of(t, email_titles)));
@@ -242,6 +261,19 @@ static void copy_key(char to[KEY_SIZE], const char* text) {
     plain_line(to);
 }
 
+// The number of a student where no column is named so. A Classroom's identifier is what the
+// university knows its students by ("identifier" of its roster): a number, an address, or a name.
+static void find_number(const struct class* class, int record, struct row* row) {
+    const struct table* t = &class->roster_table;
+    const char* text = field(t, record, table_column(t, "student"));
+    bool is = class->roster_kind == ROSTER_OTHER && is_number(text);
+    if (class->roster_kind == ROSTER_CLASSROOM) {
+        text = field(t, record, column_of(t, identifier_titles));
+        is = !strchr(text, '@') && (is_number(text) || strcmp(text, row->name) != 0);
+    }
+    if (is) copy_key(row->student_number, text);
+}
+
 static void add_person(struct class* class, int record) {
     const struct table* t = &class->roster_table;
     struct person p = person_of(class, record);
@@ -249,6 +281,8 @@ static void add_person(struct class* class, int record) {
     int keys = 0;
     if (!p.name[0]) return;
     int email = column_of(t, email_titles);
+    const char* student = field(t, record, student_column(class));
+    if (student[0]) snprintf(key[keys++], KEY_SIZE, "%s", student);
     for (int i = 0; key_titles[i] && keys < KEYS - 1; i++) {
         const char* text = field(t, record, table_column(t, key_titles[i]));
         if (text[0]) snprintf(key[keys++], KEY_SIZE, "%s", text);
@@ -286,6 +320,7 @@ static void add_person(struct class* class, int record) {
     if (!row->student_number[0])
         copy_key(row->student_number, field(t, record, table_column(t, "id")));
     if (!row->student_number[0]) copy_key(row->student_number, row->number);
+    if (!row->student_number[0]) find_number(class, record, row);
     snprintf(row->first, sizeof row->first, "%s", p.first);
     snprintf(row->last, sizeof row->last, "%s", p.last);
     plain_line(row->first);

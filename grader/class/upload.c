@@ -24,66 +24,31 @@ static const char* field(const struct class* class, const struct row* row, const
 
 // ---- Canvas
 
-// Does the title of an assignment name the lesson? By its name, or by its number as a number of its
-// own: "Lesson 17: GQA (4711)".
-static bool is_about(const char* title, const struct class_lesson* l) {
-    char name[FOLD_SIZE], whole[FOLD_SIZE], words[200];
-    long wanted = strtol(l->name, NULL, 10);
-    snprintf(words, sizeof words, "%s", title);
-    char* id = strrchr(words, '(');
-    if (id && id > words) *id = '\0';
-    name_fold(strchr(l->name, '_') + 1, name, sizeof name);
-    name_fold(words, whole, sizeof whole);
-    if (strstr(whole, name)) return true;
-    for (const char* p = words; *p;) {
-        char* end;
-        if (*p < '0' || *p > '9') {
-            p++;
-            continue;
-        }
-        if (strtol(p, &end, 10) == wanted) return true;
-        p = end;
-    }
-    return false;
-}
+// What Canvas finds a student by: these three in turn, else the name.
+struct known_as {
+    char name[2 * ID_SIZE + 4];
+    const char* key[3];
+};
 
-// Does the title end in Canvas's number of an assignment, "(4711)"?
-static bool has_number(const char* title) {
-    const char* open = strrchr(title, '(');
-    size_t n = open ? strspn(open + 1, "0123456789") : 0;
-    return n > 0 && !strcmp(open + 1 + n, ")");
-}
-
-// The column of the lesson's assignment in Canvas's export; -1 if there is none, or no only one.
-static int assignment_of(const struct class* class, const struct class_lesson* l) {
-    const struct table* t = &class->roster_table;
-    int found = -1;
-    if (class->roster_kind != ROSTER_CANVAS) return -1;
-    for (int f = 0; f < t->fields; f++) {
-        if (!has_number(t->record[0][f]) || !is_about(t->record[0][f], l)) continue;
-        if (found >= 0) return -1;
-        found = f;
-    }
-    return found;
-}
-
-// What the assignment gives at most, by the record "Points Possible".
-static double possible(const struct class* class, int column) {
-    const struct table* t = &class->roster_table;
-    for (int i = 1; i < t->records && column >= 0; i++)
-        for (int f = 0; f < 2; f++)
-            if (strstr(t->record[i][f], "Points Possible")) {
-                double value = strtod(t->record[i][column], NULL);
-                return value > 0 ? value : 100;
-            }
-    return 100;
+static struct known_as known_as(const struct class* class, const struct row* row) {
+    const bool own = class->roster_kind == ROSTER_CANVAS;
+    const char* student = own ? field(class, row, "Student") : "";
+    struct known_as s = {.key = {own ? field(class, row, "ID") : "",
+                                 own ? field(class, row, "SIS User ID") : row->student_number,
+                                 own ? field(class, row, "SIS Login ID") : row->email}};
+    if (student[0])
+        snprintf(s.name, sizeof s.name, "%s", student);
+    else if (row->last[0])
+        snprintf(s.name, sizeof s.name, "%s%s%s", row->last, row->first[0] ? ", " : "", row->first);
+    else
+        snprintf(s.name, sizeof s.name, "%s", row->name);
+    return s;
 }
 
 static void canvas(const struct class* class, FILE* f) {
     static const char* const titles[] = {"Student", "ID", "SIS User ID", "SIS Login ID", "Section"};
     int column[LESSONS];
-    char text[32], name[2 * ID_SIZE + 4];
-    bool own = class->roster_kind == ROSTER_CANVAS;
+    char text[32];
     for (int c = 0; c < 5; c++) table_field(f, titles[c], false);
     for (int l = 0; l < class->lessons; l++) {
         column[l] = assignment_of(class, &class->lesson[l]);
@@ -94,29 +59,26 @@ static void canvas(const struct class* class, FILE* f) {
     table_field(f, "Points Possible", false);
     for (int c = 1; c < 5; c++) table_field(f, "", false);
     for (int l = 0; l < class->lessons; l++)
-        table_field(f, points_text(true, possible(class, column[l]), text),
+        table_field(f, points_text(true, assignment_possible(class, column[l]), text),
                     l + 1 == class->lessons);
     for (int i = 0; i < class->rows; i++) {
         const struct row* row = &class->row[i];
         // Canvas does not know who is not on its roster, and would ask whose grades these are.
         if (class->has_roster && row->record < 0) continue;
-        snprintf(name, sizeof name, "%s%s%s", row->last, row->first[0] ? ", " : "", row->first);
-        const char* student = field(class, row, "Student");
-        table_field(f, own && student[0] ? student : row->last[0] ? name : row->name, false);
-        table_field(f, own ? field(class, row, "ID") : "", false);
-        table_field(f, own ? field(class, row, "SIS User ID") : row->student_number, false);
-        table_field(f, own ? field(class, row, "SIS Login ID") : row->email, false);
+        const struct known_as s = known_as(class, row);
+        table_field(f, s.name, false);
+        for (int k = 0; k < 3; k++) table_field(f, s.key[k], false);
         table_field(f, field(class, row, "Section"), false);
         for (int l = 0; l < class->lessons; l++) {
             const struct cell_points* p = &row->cell[l].now;
-            const char* old =
-                column[l] < 0 ? "" : class->roster_table.record[row->record][column[l]];
-            bool excused = !strcmp(old, "EX");
-            table_field(
-                f,
-                excused ? old
-                        : points_text(p->known, p->points * possible(class, column[l]) / 100, text),
-                l + 1 == class->lessons);
+            // What a teacher has excused stays so: `EX`, as Canvas has it.
+            table_field(f,
+                        p->excused
+                            ? "EX"
+                            : points_text(p->known,
+                                          p->points * assignment_possible(class, column[l]) / 100,
+                                          text),
+                        l + 1 == class->lessons);
         }
     }
 }
@@ -163,6 +125,36 @@ static void moodle(const struct class* class, FILE* f) {
                 f, points_text(row->cell[l].now.known, fmin(row->cell[l].now.points, 100), text),
                 l + 1 == class->lessons);
     }
+}
+
+// ---- students whom a platform takes for one
+
+// Canvas takes whom it finds by nothing else by the name, the first of several.
+static bool canvas_mistakes(const struct class* class, const struct row* a, const struct row* b) {
+    const struct known_as s = known_as(class, a), t = known_as(class, b);
+    bool none[2] = {true, true}, same = false;
+    for (int k = 0; k < 3; k++) {
+        same |= s.key[k][0] && !strcasecmp(s.key[k], t.key[k]);
+        none[0] &= !s.key[k][0];
+        none[1] &= !t.key[k][0];
+    }
+    return same || ((none[0] || none[1]) && !strcasecmp(s.name, t.name));
+}
+
+void upload_check(const struct class* class) {
+    for (int i = 0; i < class->rows; i++)
+        for (int k = 0; k < i; k++) {
+            const struct row *a = &class->row[k], *b = &class->row[i];
+            if (!class->has_roster || a->record < 0 || b->record < 0) continue;
+            const bool in_moodle = class->roster_kind != ROSTER_WORKSHEET && a->email[0] &&
+                                   !strcasecmp(a->email, b->email);
+            if (!in_moodle && !canvas_mistakes(class, a, b)) continue;
+            todo_say(
+                "%s cannot tell \"%.90s\" and \"%.90s\" apart: both rows of exports/%s.csv would "
+                "be one student's. A column of ROSTER=%s with their numbers mends it",
+                in_moodle ? "Moodle" : "Canvas", a->name, b->name, in_moodle ? "moodle" : "canvas",
+                class->roster);
+        }
 }
 
 static void write_table(const struct class* class, const char* file,

@@ -41,6 +41,11 @@ expect "Canvas imports it, as points of its assignment" imports canvas '18233 47
 18235 4711 0
 18236 4711 EX
 '
+is_excused() {
+    grep -q '^"Eve Excused".*"EX","excused; missing","EX"' "$out/gradebook.csv" &&
+        grep -qx 'Lesson 01_vector_add: excused; missing' "$out/feedback/Eve Excused.txt" && ! grep Total "$out/feedback/Eve Excused.txt" && said ', 1 excused'
+}
+expect "who is excused there has no points and no total" is_excused
 expect "for Moodle, which wants addresses, there is no table" test ! -e "$out/exports/moodle.csv"
 expect "who is late is in late.csv" grep -q '"Jürgen Weiß","01_vector_add","1","marked LATE' "$out/late.csv"
 near='handed in: my_kernel (2).cu; wanted: vector_add.cu'
@@ -149,6 +154,30 @@ expect "the assignment takes the worksheet" imports worksheet '1001 grade 50
 '
 as_it_was() { sed 's/"//g' "$dir/roster.csv" | sed 's/,,50.00/,50,50.00/' | sed -n 2,3p >"$dir/was" && sed 's/"//g' "$out/exports/moodle.csv" | sed -n 2,3p | diff "$dir/was" -; }
 expect "which is as it was, but for the grade" as_it_was
+
+# ---- a roster of one's own, whose students are numbers; a Classroom's identifiers
+rm -rf "$dir/submissions" "$out"
+mkdir -p "$dir/submissions/Ada Lovelace"
+cp exercises/01_vector_add/vector_add.cu "$dir/submissions/Ada Lovelace/"
+printf 'student;name;email\n0018233;Lovelace, Ada;ada@example.org\n' >"$dir/roster.csv"
+expect "a class of numbers and names is graded" class
+sid() { grep -q '"0018233"' "$out/gradebook.csv" && grep -q '"Lovelace, Ada","","0018233","ada@' "$out/exports/canvas.csv"; }
+expect "whose numbers Canvas gets" sid
+rm -rf "$dir/submissions/Ada Lovelace" "$out"
+mkdir -p "$dir/submissions/annas" "$dir/submissions/schmidt-a"
+for user in annas schmidt-a; do cp exercises/01_vector_add/vector_add.cu "$dir/submissions/$user/"; done
+cat >"$dir/roster.csv" <<'CSV'
+"identifier","github_username","github_id","name"
+"0007001","annas","1","Anna Schmidt"
+"0007002","schmidt-a","2","Anna Schmidt"
+CSV
+expect "so is a Classroom" class
+identifiers() {
+    for n in 0007001 0007002; do
+        grep -q "\"$n\"" "$out/gradebook.csv" && grep -q "^\"Schmidt, Anna\",\"\",\"$n\"," "$out/exports/canvas.csv" || return 1
+    done
+}
+expect "whose identifiers tell two of one name apart" identifiers
 
 # ---- Gradescope: its numbers, for Canvas and Moodle
 rm -rf "$dir/submissions" "$out"

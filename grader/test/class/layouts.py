@@ -17,7 +17,7 @@ import time
 sys.dont_write_bytecode = True
 from cases import CU, DUE, NOON, PEOPLE, TXT, Case, exercise, zipped  # noqa: E402
 from meant import meant, two_files  # noqa: E402
-from owners import downloads, rosters, same_names, teams  # noqa: E402
+from owners import downloads, numbers, rosters, same_names, teams  # noqa: E402
 
 
 def plain():
@@ -527,4 +527,4 @@ def hostile():
 
 
 plain(), latest(), moodle(), canvas(), gradescope(), classroom(), untouched(), endings(), accounts(), twins()
-teams(), same_names(), downloads(), rosters(), mixed(), hostile(), meant(), two_files()
+teams(), same_names(), downloads(), rosters(), mixed(), hostile(), meant(), two_files(), numbers()

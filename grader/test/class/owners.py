@@ -76,6 +76,69 @@ def teams():
     c.close()
 
 
+def numbers():
+    # A roster of one's own whose students are numbers, and have names beside them.
+    c = Case("roster_names", roster="\ufeffstudent;name;email\r\n0018233;Lovelace, Ada;ada@example.org\r\n"
+             "0012345;Müller, Jürgen;jm@example.org\r\n0007001;Schmidt, Anna;a1@example.org\r\n"
+             "0007002;Schmidt, Anna;a2@example.org\r\n0012351;Hopper, Grace;gh@example.org\r\n")
+    c.file("Ada Lovelace/vector_add.cu", "ada")
+    c.taken("Lovelace, Ada", "ada")
+    c.file("Müller Jürgen.zip", zipped({"vector_add.cu": "jm"}, flag_utf8=True))
+    c.taken("Müller, Jürgen", "jm")
+    # Number and name together leave no doubt, in whatever order.
+    c.file("0007001_Anna Schmidt/vector_add.cu", "a1")
+    c.file("Schmidt, Anna (0007002)/vector_add.cu", "a2")
+    c.taken("Schmidt, Anna (a1@example.org)", "a1")
+    c.taken("Schmidt, Anna (a2@example.org)", "a2")
+    # Where they are those of two, nobody guesses.
+    c.file("0012351 Ada Lovelace/vector_add.cu", "whose?")
+    c.missing("Hopper, Grace")
+    c.taken("0012351 Ada Lovelace", "whose?")
+    c.stranger()
+    c.close()
+    c = Case("number_and_name", roster="First name,Last name,ID number,Email address\n" + "".join(
+        f"{first},{last},000{n},u{n}@example.org\n" for first, last, n in PEOPLE))
+    for file, name, text in (("Lovelace_Ada_0001001.zip", "Ada Lovelace", "ada"), ("0001002-juergen weiss.zip", "", ""),
+                             ("u1002@example.org Jürgen Weiß.zip", "Jürgen Weiß", "jw"),
+                             ("0001003_Anna Schmidt_vector_add.cu", "Anna Schmidt (u1003@example.org)", "a3"),
+                             ("Anna Schmidt - 0001004.zip", "Anna Schmidt (u1004@example.org)", "a4")):
+        if name:
+            c.file(file, text if file.endswith(".cu") else zipped({"vector_add.cu": text}))
+            c.taken(name, text)
+    # Half of a number is none.
+    c.file("1001 Ada Lovelace.zip", zipped({"vector_add.cu": "x"}))
+    c.taken("1001 Ada Lovelace", "x")
+    c.stranger()
+    c.file("Anna Schmidt.zip", zipped({"vector_add.cu": "?"}))
+    c.taken("Anna Schmidt (which?)", "?")
+    c.stranger()
+    c.todo('"Anna Schmidt" may be two students, and gets a row of its own, "Anna Schmidt (which?)"')
+    c.close()
+    # A Classroom's identifiers are numbers: who.csv may name them, and they tell two apart.
+    c = Case("classroom_numbers", submissions="hw-submissions", roster='"identifier","github_username","github_id","name"\n'
+             '"0007001","annas","1","Anna Schmidt"\n"0007002","schmidt-a","2","Anna Schmidt"\n"0007004","","",""\n')
+    c.in_out("who.csv", "handed_in,student\nsecond,0007004\n")
+    for user, name in (("annas", "Anna Schmidt (annas)"), ("schmidt-a", "Anna Schmidt (schmidt-a)"), ("second", "0007004")):
+        c.file(f"hw-{user}/vector_add.cu", user)
+        c.taken(name, user)
+    c.close()
+    # Two whom Canvas would take for one
+    c = Case("classroom_twins", submissions="hw-submissions", roster='"identifier","github_username","github_id","name"\n'
+             '"Anna Schmidt","annas","1","Anna Schmidt"\n"Anna Schmidt","schmidt-a","2","Anna Schmidt"\n')
+    for user in ("annas", "schmidt-a"):
+        c.file(f"hw-{user}/vector_add.cu", user)
+        c.taken(f"Anna Schmidt ({user})", user)
+    c.todo('Canvas cannot tell "Anna Schmidt (annas)" and "Anna Schmidt (schmidt-a)" apart: both rows of exports/canvas.csv')
+    c.close()
+    c = Case("one_address", roster="First name,Last name,ID number,Email address\nAda,Lovelace,1,office@example.org\n"
+             "Grace,Hopper,2,office@example.org\n")
+    for name in ("Ada Lovelace", "Grace Hopper"):
+        c.file(f"{name}/vector_add.cu", name)
+        c.taken(name, name)
+    c.todo('Moodle cannot tell "Ada Lovelace" and "Grace Hopper" apart: both rows of exports/moodle.csv')
+    c.close()
+
+
 def same_names():
     # Two of one name are two, if their numbers are, with a roster or without.
     meta = "".join(f"submission_{n}:\n  :submitters:\n  - :name: Anna Schmidt\n    :sid: '{sid}'\n"
