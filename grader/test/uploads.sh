@@ -161,8 +161,8 @@ mkdir -p "$dir/submissions/Ada Lovelace"
 cp exercises/01_vector_add/vector_add.cu "$dir/submissions/Ada Lovelace/"
 printf 'student;name;email\n0018233;Lovelace, Ada;ada@example.org\n' >"$dir/roster.csv"
 expect "a class of numbers and names is graded" class
-sid() { grep -q '"0018233"' "$out/gradebook.csv" && grep -q '"Lovelace, Ada","","0018233","ada@' "$out/exports/canvas.csv"; }
-expect "whose numbers Canvas gets" sid
+own_numbers() { grep -q '"0018233"' "$out/gradebook.csv" && grep -q '"Lovelace, Ada","","0018233","ada@' "$out/exports/canvas.csv"; }
+expect "whose numbers Canvas gets" own_numbers
 rm -rf "$dir/submissions/Ada Lovelace" "$out"
 mkdir -p "$dir/submissions/annas" "$dir/submissions/schmidt-a"
 for user in annas schmidt-a; do cp exercises/01_vector_add/vector_add.cu "$dir/submissions/$user/"; done
