@@ -67,27 +67,33 @@ void who_read(struct class* class) {
     if (!class->who_use) class_refuse("no memory for %s", path);
 }
 
+// "Cruz, Jr., José de la" is "de la Cruz, Jr., José" of the roster.
+static bool has_words(const struct row* row, const char* text) {
+    char words[FOLD_SIZE];
+    name_words(text, words, sizeof words);
+    return words[0] && !strcmp(words, row->words);
+}
+
 // Is the text a key of the row and its name, in either order: "0007001_Anna Schmidt"? The key has
 // to stand alone: 7001 is not in 0007001.
 static bool has_both(const struct row* row, const char* text) {
     for (int k = 0; k < KEYS; k++) {
         const size_t n = strlen(row->key[k]), size = strlen(text);
         const char* at = n > 1 && size < FOLD_SIZE ? strcasestr(text, row->key[k]) : NULL;
-        char rest[FOLD_SIZE], fold[FOLD_SIZE], words[FOLD_SIZE];
+        char rest[FOLD_SIZE], fold[FOLD_SIZE];
         if (!at || (at > text && !strchr(apart, at[-1])) || !strchr(apart, at[n])) continue;
         snprintf(rest, sizeof rest, "%.*s %s", (int)(at - text), text, at + n);
         name_fold(rest, fold, sizeof fold);
         for (char* c = rest; *c; c++)
             if (strchr(apart, *c)) *c = ' ';
-        name_words(rest, words, sizeof words);
-        if (row_has_fold(row, fold) || (words[0] && !strcmp(words, row->words))) return true;
+        if (row_has_fold(row, fold) || has_words(row, rest)) return true;
     }
     return false;
 }
 
 // The only row that fits; `how` 0: the key or the address is its own; of the roster 1: a key of it
 // is the name, 2: so is its name, but for case, blanks, marks and the order of first and last name,
-// 3: the mailbox, 4: a key and the name. NULL if there is none; *two becomes true if there are two.
+// 3: the mailbox, 4: a key and the name, 5: the name's words in some order. NULL if there is none; *two becomes true if there are two.
 static struct row* only_row(const struct class* class, const struct owner* o, const char* fold,
                             int how, bool* two) {
     struct row* found = NULL;
@@ -98,7 +104,8 @@ static struct row* only_row(const struct class* class, const struct owner* o, co
                   : how == 1        ? row_has_key(row, o->name)
                   : how == 2        ? row_has_fold(row, fold)
                   : how == 3        ? has_mailbox(row, o->name)
-                                    : has_both(row, o->name);
+                  : how == 4        ? has_both(row, o->name)
+                                    : has_words(row, o->name);
         if (!is) continue;
         if (found) {
             *two = true;
@@ -137,7 +144,7 @@ static struct row* row_that_fits(const struct class* class, const struct owner* 
     if (!row && by_name && !*two) row = only_row(class, o, fold, 2, two);
     if (!row && !*two) row = class_row_of_id(class, id);
     if (row && !by_name && row->on_roster && !row_has_key(row, o->key)) row = NULL;
-    for (int how = 3; how <= 4 && !row && by_name && !*two; how++)
+    for (int how = 3; how <= 5 && !row && by_name && !*two; how++)
         row = only_row(class, o, fold, how, two);
     return row;
 }

@@ -158,6 +158,13 @@ def two_files():
     c.line("carl", "not taken", note=note)
     c.todo("carl, lesson 01: " + note)
     c.close()
+    # So of two hand-ins, a second apart
+    c = Case("two_handins")
+    c.file("dora/vector_add.cu", "one")
+    c.file("dora.zip", zipped({"vector_add.cu": "two"}), hours=1 / 3600)
+    c.taken("dora", "two", note="handed in more than once; no time says which is the latest, this counts: dora.zip")
+    c.todo("dora, lesson 01: handed in more than once, and no time says which is the latest. dora.zip counts, and not dora.")
+    c.close()
     # In an archive the files' own times
     c = Case("two_in_zip")
     c.file("ada.zip", zipped({"a/vector_add.cu": ("old", 0), "b/vector_add.cu": ("new", 5)}))

@@ -80,11 +80,13 @@ def numbers():
     # A roster of one's own whose students are numbers, and have names beside them.
     c = Case("roster_names", roster="\ufeffstudent;name;email\r\n0018233;Lovelace, Ada;ada@example.org\r\n"
              "0012345;Müller, Jürgen;jm@example.org\r\n0007001;Schmidt, Anna;a1@example.org\r\n"
-             "0007002;Schmidt, Anna;a2@example.org\r\n0012351;Hopper, Grace;gh@example.org\r\n")
+             "0007002;Schmidt, Anna;a2@example.org\r\n0012353;de la Cruz, Jr., José;jc@example.org\r\n0012351;Hopper, Grace;gh@example.org\r\n")
     c.file("Ada Lovelace/vector_add.cu", "ada")
     c.taken("Lovelace, Ada", "ada")
     c.file("Müller Jürgen.zip", zipped({"vector_add.cu": "jm"}, flag_utf8=True))
     c.taken("Müller, Jürgen", "jm")
+    c.file("Cruz, Jr., José de la/vector_add.cu", "jc")
+    c.taken("de la Cruz, Jr., José", "jc")
     # Number and name together leave no doubt, in whatever order.
     c.file("0007001_Anna Schmidt/vector_add.cu", "a1")
     c.file("Schmidt, Anna (0007002)/vector_add.cu", "a2")
