@@ -93,7 +93,8 @@ static bool has_both(const struct row* row, const char* text) {
 
 // The only row that fits; `how` 0: the key or the address is its own; of the roster 1: a key of it
 // is the name, 2: so is its name, but for case, blanks, marks and the order of first and last name,
-// 3: the mailbox, 4: a key and the name, 5: the name's words in some order. NULL if there is none; *two becomes true if there are two.
+// 3: the mailbox, 4: a key and the name, 5: the name's words in some order. NULL if there is none;
+// *two becomes true if there are two.
 static struct row* only_row(const struct class* class, const struct owner* o, const char* fold,
                             int how, bool* two) {
     struct row* found = NULL;
