@@ -20,8 +20,8 @@ __device__ __forceinline__ const bf16* head_of(struct rows array, int batch, int
     return array.first + batch * array.stride.b + head * array.stride.h;
 }
 
-// What the contract says of the strides and the alignment of all `count` arrays, with rows of d
-// elements: COURSE_OK, COURSE_BAD_ARGUMENT or COURSE_UNSUPPORTED.
+// Checks the strides and the alignment of all `count` arrays by the contract, with rows of d
+// elements. Returns COURSE_OK, COURSE_BAD_ARGUMENT or COURSE_UNSUPPORTED.
 static inline int check_rows(const struct rows* array, int count, int d) {
     const int64_t limit = (int64_t)1 << 39;  // elements of 2 bytes: TMA takes strides below 2^40
     bool fit = true;

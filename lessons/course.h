@@ -16,8 +16,9 @@
 #define COURSE_END_C
 #endif
 
-// What a launcher returns. A launcher that does not return COURSE_OK has written nothing; but if it
-// launches several kernels and a later one is refused, those before it may have written.
+// The status that a launcher returns. A launcher that does not return COURSE_OK has written
+// nothing; but if it launches several kernels and a later one is refused, those before it may have
+// written.
 enum course_status {
     COURSE_OK = 0,
     COURSE_BAD_ARGUMENT = 1,  // a NULL pointer, a negative size, strides that do not fit

@@ -2,7 +2,7 @@
 //
 // Lesson 08 asked for it: `make exercises` cuts it from that solution. A .cu that includes it has
 // included lesson 08's contract, and writes the launchers itself.
-// What is below the next line is not edited here.
+// Nothing below the next line is edited here.
 #ifndef COURSE_EPILOGUE_H
 #define COURSE_EPILOGUE_H
 

@@ -1,7 +1,7 @@
 // from lesson 17: flash_tile.h: the state and the stages of an attention tile on tensor cores.
 //
 // Lessons 14 and 16 asked for them: `make exercises` cuts them from their solutions, the forward
-// pass first, then the backward pass. What is below the next line is not edited here.
+// pass first, then the backward pass. Nothing below the next line is edited here.
 #ifndef COURSE_FLASH_TILE_H
 #define COURSE_FLASH_TILE_H
 

@@ -74,7 +74,8 @@ __device__ __forceinline__ void mbarrier_inval(mbarrier* bar) {
     asm volatile("mbarrier.inval.shared::cta.b64 [%0];" : : "r"(shared_address(bar)) : "memory");
 }
 
-// One arrival. What this thread has read and written before is done for who waits for the phase.
+// One arrival. A thread that waits for the phase finds the earlier reads and writes of this thread
+// done.
 __device__ __forceinline__ void mbarrier_arrive(mbarrier* bar) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
                  :
@@ -105,7 +106,7 @@ __device__ __forceinline__ void mbarrier_arrive_remote(mbarrier* bar, unsigned r
 }
 
 // Waits until the phase of this parity is complete. Any thread may wait, and any number of them.
-// What the arrivals released and what TMA has brought for the phase may then be read.
+// Then a thread may read what the arrivals released and what TMA has brought for the phase.
 __device__ __forceinline__ void mbarrier_wait(mbarrier* bar, unsigned parity) {
     unsigned complete;
     do {
@@ -255,8 +256,8 @@ template <int pending> __device__ __forceinline__ void bulk_wait() {
     asm volatile("cp.async.bulk.wait_group %0;" : : "n"(pending) : "memory");
 }
 
-// What this thread has written to shared memory, and what it has learnt of others by barriers,
-// comes before what TMA and wgmma do after the next barrier. Each thread that wrote calls it, then
+// Orders what this thread has written to shared memory, and what it has learnt of others by
+// barriers, before what TMA and wgmma do after the next barrier. Each thread that wrote calls it, then
 // the barrier, then one thread stores the box or a warpgroup multiplies it. PTX ISA: "membar,
 // fence", ".proxykind".
 __device__ __forceinline__ void fence_proxy_async() {
@@ -324,9 +325,9 @@ __device__ __forceinline__ void stmatrix_x4_trans(void* row, const unsigned r[4]
 // e4m3 has 4 bits of exponent and 3 behind the point: +- 2^-9 to 448, two zeros, NaN (0x7F, 0xFF),
 // no infinity. e5m2 has 5 and 2: +- 2^-16 to 57344, infinities, NaN.
 
-// Four floats, rounded to nearest even, as the bytes of a word; x0 is the lowest. What is too large
-// becomes the largest number (.satfinite), infinity as well; NaN becomes 0x7F. PTX ISA: Data
-// Movement and Conversion Instructions, "cvt"; the upper half comes first there.
+// Four floats, rounded to nearest even, as the bytes of a word; x0 is the lowest. A float that is
+// too large becomes the largest number (.satfinite), as infinity does; NaN becomes 0x7F. PTX ISA:
+// Data Movement and Conversion Instructions, "cvt"; the upper half comes first there.
 #define PACK_EIGHT(type)                                                                      \
     __device__ __forceinline__ unsigned pack_##type(float x0, float x1, float x2, float x3) { \
         unsigned word;                                                                        \
@@ -387,9 +388,9 @@ __device__ __forceinline__ void* cluster_shared(const void* p, unsigned rank) {
 // cudaLaunchAttributeProgrammaticStreamSerialization may begin before the one before it ends.
 // griddep_wait() waits until that one has ended and its writes are seen: before it, nothing of the
 // kernel before may be read and nothing be overwritten that it reads. griddep_launch() allows the
-// next kernel to begin, once all blocks have called it or returned; it orders nothing. Who waits
-// for a kernel that has not waited itself knows nothing of the one before that. On the host: see
-// overlapping(). PTX ISA: "griddepcontrol".
+// next kernel to begin, once all blocks have called it or returned; it orders nothing. If kernel B
+// follows A and does not wait, then C, which follows B and waits, knows nothing of A. On the host:
+// see overlapping(). PTX ISA: "griddepcontrol".
 __device__ __forceinline__ void griddep_wait() {
     asm volatile("griddepcontrol.wait;" : : : "memory");
 }

@@ -4,7 +4,7 @@
 // warpgroups: one thread of the first calls load_stage(), the two others multiply() and
 // free_stage(), and what they do with their sums is the kernel's own.
 // solutions/24_hopper_matmul/layer is one.
-// What is below the next line is not edited here.
+// Nothing below the next line is edited here.
 #ifndef COURSE_HOPPER_TILE_H
 #define COURSE_HOPPER_TILE_H
 

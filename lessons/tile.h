@@ -77,8 +77,8 @@ struct backward {
     float scale;
 };
 
-// What the launcher of lesson 14, or 16, returns for these arguments; if that is COURSE_OK, it
-// launches where there is something to do.
+// Returns what the launcher of lesson 14, or 16, returns for these arguments. If that is COURSE_OK,
+// the launcher launches where there is something to do.
 static inline int check_forward(const struct forward* p, int B, int d) {
     if (B < 0 || p->N_q < 0 || p->N_k < 0 || p->H < 0 || d < 1) return COURSE_BAD_ARGUMENT;
     if ((d != 64 && d != 128) || (int64_t)B * p->H > MAX_GRID_Y || !(p->scale > 0))
