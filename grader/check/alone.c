@@ -8,8 +8,8 @@
 #include "check/state.h"
 #include "course.h"
 
-// The case whose only call is this one of c's, to be freed. What it points to is c's. What was to
-// fail, and another device, were a part of the first call.
+// The case whose only call is this one of c's, to be freed. Its pointers are c's. A failure that
+// was asked for, and another device, were a part of the first call.
 static struct check* case_of_call(struct check* c, int round) {
     struct check* one = check_allocate(c, 1, sizeof *one);
     *one = *c;

@@ -6,7 +6,7 @@
 #include "check/state.h"
 #include "wall/arena.h"
 
-// What multiplies wrongly.
+// The instruction that multiplies wrongly.
 static const char* instruction(void) {
     return lesson.by_wgmma ? "wgmma" : "mma.sync";
 }
@@ -33,7 +33,8 @@ void check_changes(struct check* c, const struct tensor* t, int64_t first, int64
     if (!c->judged) check_error(c, "check_changes() before check_compare()");
     trial_alter(c);
     // A sum of products that count 2 to 7 times is hardly ever within a quarter of what it was.
-    // What is computed elsewhere in bf16 is hardly ever a quarter away, except where a sum cancels.
+    // A sum that is computed elsewhere in bf16 is hardly ever a quarter away, except where a sum
+    // cancels.
     const int64_t same = as_before(t, first, count, &of);
     if (of == 0) check_error(c, "all these elements of %s are 0", t->name);
     if (c->session->log)

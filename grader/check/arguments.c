@@ -20,7 +20,7 @@ static int count(const struct idle_call* call) {
     return n;
 }
 
-// What is another than in a good call.
+// Writes which arguments differ from those of a good call.
 static void describe(const struct idle_call* call, char* text, size_t size) {
     size_t used = 0;
     for (int i = 0; i < count(call) && used < size; i++) {
@@ -67,7 +67,7 @@ static bool is_tensor(const struct check* c, const char* name) {
     return false;
 }
 
-// What kind of an argument it is. NONE: none of that name is declared.
+// The kind of an argument. NONE: no argument of that name is declared.
 enum kind { NONE, INTEGER, REAL, TENSOR };
 
 static enum kind kind_of(const struct check* c, const char* name) {
@@ -138,8 +138,8 @@ void check_idle_calls(struct check* c, const struct idle_call* calls,
     }
 }
 
-// On a machine with a GPU malloc() gives any size, and who copies what the caller has to such a
-// block before the first cudaMalloc() reads behind the caller's arrays, which are small.
+// On a machine with a GPU malloc() gives any size. A launcher that copies the caller's arrays to
+// such a block before its first cudaMalloc() reads behind them: they are small.
 static bool reads_behind(struct check* c, void (*declare)(struct check* c, void* problem),
                          void* problem) {
     bool on_host = false;

@@ -49,14 +49,14 @@ void check_large_calls(struct check* c, const struct idle_call* calls, const cha
 
 // A case of several good calls. In each but the last another question to the runtime ("query",
 // run/meter.h) gets no answer: the launcher must return COURSE_CUDA_ERROR and write nothing, or do
-// without the answer. Who asks no more, and the last call, must return COURSE_OK.
+// without the answer. A call with fewer questions, and the last call, must return COURSE_OK.
 void check_queries_fail(struct check* c, void (*declare)(struct check* c, void* problem),
                         void* problem);
 
 // One case for each launch of a good call, declared as above: this launch fails. The launcher must
-// return COURSE_CUDA_ERROR; otherwise the cause is error_ignored. After the first of them the same
-// call is made again, with inputs of 0: it must return COURSE_OK; else the cause is error_left, if
-// the error is still there, or stale_state. Call it in an item that has compared a good call. Then
+// return COURSE_CUDA_ERROR; otherwise the cause is error_ignored. In the first case the same call
+// is made again, with inputs of 0: it must return COURSE_OK; else the cause is error_left, if the
+// error is still there, or stale_state. Call it in an item that has compared a good call. Then
 // check_queries_fail().
 void check_launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
                          void* problem);

@@ -547,8 +547,8 @@ enum cause {
 const char* cause_id(enum cause cause);
 const char* cause_sentence(enum cause cause);
 
-// What is mended first has the lowest rank: a wrong answer, one that fits no pattern, a cost, a
-// question without an answer.
+// The mistake to mend first has the lowest rank: a wrong answer, one that fits no pattern, a cost,
+// a question without an answer.
 enum cause_rank { RANK_WRONG, RANK_UNKNOWN, RANK_COST, RANK_OPEN };
 enum cause_rank cause_rank(enum cause cause);
 

@@ -67,7 +67,7 @@ void check_case(struct check* c, const char* format, ...) __attribute__((format(
 void check_rounds(struct check* c, int rounds);
 void check_round(struct check* c, int round);
 
-// What t, an input, holds in the round that is selected, it holds in all rounds.
+// Gives t, an input, in all rounds the values that it has in the selected round.
 void check_in_all_rounds(struct check* c, const struct tensor* t);
 
 // Arguments, by the names call.c asks for. A tensor starts as zeros; an empty one (a 0 in its
@@ -107,8 +107,9 @@ void check_vary_later(struct check* c, const char* name, int round);
 // access: a float4 of its first elements is not. elements >= 0.
 void check_begin_later(struct tensor* t, int64_t elements);
 
-// Of each of t's `rows` rows the first `read` elements alone are put on the device: who reads those
-// behind them reads what nobody has written, which an instrumented build finds. An input.
+// Of each of t's `rows` rows the first `read` elements alone are put on the device. A kernel that
+// reads elements behind them reads what nobody has written, and an instrumented build finds it. t
+// is an input.
 void check_unread(struct tensor* t, int64_t rows, int64_t read);
 
 // The rows of t, count[0] x count[1] x count[2] of them, one behind the other in the case, lie far
@@ -134,10 +135,10 @@ bool check_can_be_far(struct check* c);
 // than the one that is graded on: `id` as in CARD=. It is a grader error if there is no such card.
 void check_pose_as(struct check* c, const char* id);
 
-// The same of the first round alone, of two: the second one's current device is another, the card
-// that is graded on. What a launcher has asked of the first device, or set for it, is not true of
-// the second. The status of check_expect() is the first round's; the second has to return
-// COURSE_OK. id NULL: a GPU of the same kind as the one that is graded on.
+// The same for the first of two rounds alone: in the second round another device is current, the
+// card that is graded on. An answer of the first device, or a setting for it, does not hold for the
+// second. The status of check_expect() is the first round's; the second has to return COURSE_OK. id
+// NULL: a GPU of the same kind as the one that is graded on.
 void check_begin_on(struct check* c, const char* id);
 
 // The case asks for much work of one launch: that may take three times what others may, and the
@@ -153,8 +154,8 @@ void check_mix_blocks(struct check* c);
 // are now. Is every element of t then written, and a number?
 bool check_has_numbers(struct check* c, const struct tensor* t);
 
-// Likewise, with 1 for each int of these names, a list that NULL ends, that is not 0: is every
-// element of t right then?
+// Likewise, with 1 in place of each int that is not 0 and has one of these names (NULL ends the
+// list): is every element of t right then?
 bool check_is_right_with_ones(struct check* c, const struct tensor* t, double tolerance,
                               const char* const* flag);
 
@@ -219,11 +220,12 @@ enum watch {
 // 6 times slower.
 void check_watch(struct check* c, enum watch watch);
 
-// What one round of a WATCH_PROFILE run moved (wall/arena.h names the fields). Call it after the
-// outputs were compared. The round must have launched a kernel, and have read and written at least
-// as many bytes of device memory as the inputs and outputs of the case have; and none of its
-// atomics was on an input. Otherwise the item ends here. What atomics move counts as loaded and as
-// stored, if they are more than tickets, and but for a lesson that adds_by_atomics.
+// The traffic of one round of a WATCH_PROFILE run (wall/arena.h names the fields). Call it after
+// the outputs were compared. The round must have launched a kernel, and have read and written at
+// least as many bytes of device memory as the inputs and outputs of the case have; and none of its
+// atomics was on an input. Otherwise the item ends here. Bytes that atomics move count as loaded
+// and as stored, if the atomics are more than tickets and the lesson is not one that
+// adds_by_atomics.
 struct arena_traffic;
 const struct arena_traffic* check_traffic(struct check* c);
 
@@ -233,14 +235,14 @@ void check_at_most(struct check* c, enum cause cause, const char* what, double v
 
 // Fails as loaded_again if warps load bytes of an array again that they have loaded from global
 // memory before (grader/cpu/README.md, Profile). Tiles may have any size, and belong to a block or
-// to a warp. Who has stored in an output or a workspace may load anew for the next results. A tenth
-// of all bytes that the round loads is allowed: a kernel that keeps addresses inside of the array,
-// instead of guarding loads, may have a small tile more than it needs. Call it after
+// to a warp. A warp that has stored in an output or a workspace may load anew for the next results.
+// A tenth of all bytes that the round loads is allowed: a kernel that keeps addresses inside of the
+// array, instead of guarding loads, may have a small tile more than it needs. Call it after
 // check_traffic().
 void check_loaded_once(struct check* c, const char* array);
 
-// Who has stored in t, an output, may not load anew for that: there is more to come of the same
-// rows.
+// A warp that has stored in t, an output, may not load anew for that: there is more to come of the
+// same rows.
 void check_ends_no_part(struct tensor* t);
 
 // The bytes of an array that warps load again.
@@ -262,13 +264,13 @@ void check_stored_once(struct check* c, const char* output);
 void check_kept(struct check* c, enum cause cause, const char* unit, double units, double limit,
                 int64_t of_a_thread);
 
-// What came from the tensor cores: the case runs once more, on the CPU device, and mma.sync takes a
-// product 2 to 7 times if one operand is 1024 or more (or -1024 or less), or both are: as often as
-// their digits and a number that is drawn for this run say together. Call it after the output was
-// compared, for `count` elements from `first` on. Those that are wanted to be 0 do not count. Each
-// is a sum of such operands in the product `what` ("P V"), and at least half of them must be
-// another number now; else the item fails as no_tensor_cores. If the program does not end in that
-// run, or crashes, the item fails for that.
+// Which outputs came from the tensor cores: the case runs once more, on the CPU device, and
+// mma.sync takes a product 2 to 7 times if one operand is 1024 or more (or -1024 or less), or both
+// are: as often as their digits and a number that is drawn for this run say together. Call it after
+// the output was compared, for `count` elements from `first` on. Those that are wanted to be 0 do
+// not count. Each is a sum of such operands in the product `what` ("P V"), and at least half of
+// them must be another number now; else the item fails as no_tensor_cores. If the program does not
+// end in that run, or crashes, the item fails for that.
 void check_changes(struct check* c, const struct tensor* t, int64_t first, int64_t count,
                    const char* what);
 
@@ -295,8 +297,8 @@ void check_given(struct check* c, const char* what);
 // numbers arrive on the device: wherever a copy takes a number of one of the `count` inputs there,
 // from the input itself or from memory of the launcher's, and wherever it lies in memory that both
 // sides reach, while a kernel runs. check_handed() is what arrives for t->value. F32, one round,
-// after the values were set. What host code has made of the numbers that it has does not follow
-// from these.
+// after the values were set. A result that host code has made of its own numbers does not follow
+// from those that arrive.
 void check_hand_over(struct check* c, struct tensor* const* t, int count);
 const double* check_handed(const struct tensor* t);
 // After check_run(): has the launcher given the device so much beside its inputs that a part of t
@@ -349,8 +351,8 @@ const char* check_text(struct check* c, size_t* size);
 
 // ---- lessons without a kernel (they have no call.c): the file is a text that the items read
 
-// What this item finds from here on is about this line of the file; 0: about none. Editors show it
-// there.
+// The findings of this item from here on are about this line of the file; 0: about none. Editors
+// show it there.
 void check_line(struct check* c, int line);
 
 // Compares one number of the text with the wanted number: true if |got - want| <= tolerance *
@@ -359,7 +361,7 @@ bool check_number(struct check* c, double got, double want, double tolerance);
 
 // ---- what a student is to find out alone (lessons 22, 23)
 
-// What a failure does not say while the student has not said what he suspects.
+// Other words for a failure, while the student has not said what he suspects.
 struct withheld {
     enum cause instead;  // the cause that is named
     // Of a failure with the cause `found`: what shows, and what to look with, in lines. NULL: this
@@ -389,9 +391,9 @@ struct idea {
     const char* naive;  // the naive file. NULL: the idea is the right answer itself
 };
 
-// What a contract may say of the launcher. It is looked at in each call that is to succeed. Who
-// does not keep it loses the first item with WATCH_CHECK, or, if it is seen later, the item in
-// which it is seen.
+// Promises that a contract may make for the launcher. The grader looks at them in each call that is
+// to succeed. A launcher that breaks one loses the first item with WATCH_CHECK, or, if that is seen
+// later, the item in which it is seen.
 enum promise {
     ALLOCATES_NOTHING = 1,
     DEFAULT_STREAM = 2,  // kernels run in it

@@ -82,7 +82,7 @@ static _Noreturn void fail_guards(struct check* c, const char* text) {
                found.cause == CAUSE_out_of_bounds ? found.text : text);
 }
 
-// What such a number was made of may have been spoiled before: by another thread, by a store behind
+// The operands of such a number may have been spoiled before: by another thread, by a store behind
 // an array, or because nobody has written it. Only the instrumented build can tell.
 static _Noreturn void fail_number(struct check* c, const char* text) {
     struct finding found;
@@ -196,7 +196,7 @@ static bool no_call_failed(const struct check* c, int round) {
     return c->fail_at > 1 && !c->answer.failed[round] && !fails_a_query(c);
 }
 
-// Who gets no answer may do without.
+// A launcher that gets no answer may do without.
 static bool does_without(const struct check* c, int round) {
     return fails_a_query(c) && c->answer.status[round] == COURSE_OK;
 }
@@ -206,8 +206,8 @@ int contract_expected(const struct check* c, int round) {
     return round > 0 && (c->fail_at > 0 || c->first_card[0]) ? COURSE_OK : c->expected;
 }
 
-// Where a file that is still a stub has to be begun: the line of the item, and the end of its
-// message; else nothing.
+// The place to begin a file that is still a stub: the line of the item, and the end of its message;
+// else nothing.
 static const char* begin_words(const struct check* c, char* words, size_t size) {
     const int line = judge_stub_line(c);
     words[0] = '\0';
@@ -223,7 +223,8 @@ static void judge_status(struct check* c, int round, const char* output) {
     if (status == expected || no_call_failed(c, round) || does_without(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
     const bool asks_another = c->answer.refused_devices > 0 || c->answer.asked_elsewhere[round];
-    // What fails on the second device alone, and asks no other one, is not blamed on call 1.
+    // A call that fails by itself, too, on the second device, and asks no other, is not blamed on
+    // call 1.
     if (round > 0 && c->first_card[0] && (asks_another || !trial_fails_alone(c, round, NULL, NULL)))
         check_fail(c, asks_another ? CAUSE_other_device : CAUSE_stale_state,
                    "%sthe launcher returned %s in call 2, whose device is another one than that of "
@@ -263,7 +264,8 @@ static void judge_status(struct check* c, int round, const char* output) {
                status_name(c->expected, wanted), begin, said);
 }
 
-// The call that chooses another device is refused here. Who goes on regardless has chosen it.
+// The call that chooses another device is refused here. A launcher that goes on regardless has
+// chosen it.
 static void judge_device(struct check* c) {
     if (c->first_card[0] && c->answer.refused_devices > 0)
         check_fail(c, CAUSE_other_device, "%s", c->answer.refused_text);
@@ -334,7 +336,7 @@ static void judge_refused(struct check* c, int i, int r) {
 
 // ---- what the launcher did
 
-// What the launcher did in this round and the contract says that it does not.
+// The promise of the contract that the launcher broke in this round, as a cause.
 static enum cause broken_promise(const struct check* c, int round) {
     const struct arena_answer* a = &c->answer;
     if ((lesson.promises & ALLOCATES_NOTHING) && a->traffic[round].allocated_bytes > 0)
@@ -363,12 +365,12 @@ static void judge_host(struct check* c, int round) {
     const bool allocates = broken_promise(c, round) == CAUSE_allocates;
     char begin[64], returned[16];
     const bool none = c->answer.launches[round] == 0 && c->answer.traffic[round].filled_bytes == 0;
-    if (none && c->counting && c->beyond) return;  // who counts asks why
+    if (none && c->counting && c->beyond) return;  // the counting caller asks why
     // Where launches are counted alone, no status has been looked at.
     if (none && c->counting && !allocates && c->answer.status[round] != COURSE_OK)
         check_fail(c, CAUSE_wrong_status, "the launcher returned %s, the contract asks for %s\n",
                    status_name(c->answer.status[round], returned), "COURSE_OK");
-    // What is 0 everywhere may be filled.
+    // Outputs that are 0 everywhere may be filled.
     if (none)
         check_fail(c,
                    written                                                 ? CAUSE_host_computed

@@ -63,10 +63,10 @@ void trial_demand(struct check* c, const struct tensor* t) {
 // and no way to move numbers.
 enum { BYTES_PER_TICKET = 256 };
 
-// An atomic reads and writes, like a load and a store of the same bytes: who moves numbers by
-// atomics saves nothing. But sums have to begin somewhere: what the launcher has filled and atomics
-// add to is stored once; and so many tickets of 4 bytes stay free. They are added once, however
-// often a lesson asks.
+// An atomic reads and writes, like a load and a store of the same bytes: a kernel that moves
+// numbers by atomics saves nothing. But sums have to begin somewhere: bytes that the launcher has
+// filled and atomics add to are stored once; and so many tickets of 4 bytes stay free. They are
+// added once, however often a lesson asks.
 static void add_atomics(struct arena_traffic* t, int64_t tickets) {
     const int64_t most = t->filled_bytes + 4 * tickets;
     const int64_t begun = most < t->global_atomic_bytes ? most : t->global_atomic_bytes;

@@ -211,8 +211,8 @@ static enum cause whole(const struct picture* p) {
     return only_lost || (cut && seen.count == DIFFERENT) ? CAUSE_whole_numbers : CAUSE_NONE;
 }
 
-// Where NaN or an infinity is wanted a number stands, or an infinity for NaN, and nothing else is
-// wrong.
+// A number stands where NaN or an infinity is wanted, or an infinity where NaN is, and nothing else
+// is wrong.
 static enum cause lost(const struct picture* p) {
     bool any = false;
     for (int64_t i = 0; i < p->t->count; i++) {
@@ -225,7 +225,7 @@ static enum cause lost(const struct picture* p) {
     return any ? CAUSE_nan_lost : CAUSE_NONE;
 }
 
-// Where an infinity is wanted stands NaN, and nothing else is wrong.
+// NaN stands where an infinity is wanted, and nothing else is wrong.
 static enum cause infinity_lost(const struct picture* p) {
     bool any = false;
     for (int64_t i = 0; i < p->t->count; i++) {
@@ -248,7 +248,7 @@ static enum cause transposed(const struct picture* p) {
     return squares ? CAUSE_transposed : CAUSE_NONE;
 }
 
-// What is wrong is only that elements between the rows are written; or, of zeros alone, that they
+// Elements between the rows are written, and nothing else is wrong; or, if 0 alone is wanted, they
 // are written in place of others.
 static enum cause touched(const struct picture* p) {
     bool any = false, lost = false, zeros = true;
@@ -263,7 +263,7 @@ static enum cause touched(const struct picture* p) {
     return any ? CAUSE_out_of_bounds : CAUSE_NONE;
 }
 
-// What is wrong is 0 in place of a number that is smaller than any with all its bits.
+// 0 stands for a number that is smaller than any with all its bits, and nothing else is wrong.
 static enum cause flushed(const struct picture* p) {
     const struct tensor* t = p->t;
     const double least = t->dtype == F16 ? 0x1p-14 : 0x1p-126;
@@ -404,8 +404,8 @@ bool diagnose_unset(const struct check* c, const struct arena* left) {
     return false;
 }
 
-// What the grader fills memory with are NaNs of no such kind, and so are those in no input: they
-// come from memory that nobody wrote.
+// The grader fills memory with other NaNs than arithmetic makes, and no input holds such a NaN: it
+// comes from memory that nobody wrote.
 static enum cause from_poison(const struct picture* p) {
     const struct check* c = p->c;
     const unsigned char* bytes =

@@ -52,7 +52,7 @@ static bool next_counted(struct reader* r) {
         size_t n = strlen(r->line);
         bool was_spliced = r->spliced;
         r->spliced = n > 0 && r->line[n - 1] == '\\';
-        // Where a /* is open, what begins with // is code if there is an end of it.
+        // While a /* is open, a line that begins with // is code if it ends the /*.
         bool comment =
             strncmp(r->line, "//", 2) == 0 && !was_spliced && !r->spliced && !strstr(r->line, "*/");
         if (n > 0 && (!comment || r->is_title)) return true;
@@ -104,8 +104,9 @@ static int larger(int a, int b) {
     return a > b ? a : b;
 }
 
-// What stays of both in the same order: kept[i * across + j] is the most of the lines from i and j
-// on, in lines of the given file, and wide[] in columns of the other. The first decides.
+// The lines that both files keep, in the same order: kept[i * across + j] is the most of the lines
+// from i and j on, in lines of the given file, and wide[] in columns of the other. The first
+// decides.
 struct kept {
     int across, *kept, *wide;
 };

@@ -13,8 +13,8 @@ static uint32_t bits_of(double value) {
     return bits;
 }
 
-// What arrives in place of a number: any other one of 0.125 to 8, the opposite one for the opposite
-// number. The key does not follow from the grade's seed, which a student may know.
+// The number that arrives in place of `value`: any other from 0.125 to 8, and the opposite for the
+// opposite number. The key does not follow from the grade's seed, which a student may know.
 static double other(double value, uint64_t key) {
     const uint32_t sign = 0x80000000u, bits = bits_of(value);
     uint64_t x = ((bits & ~sign) ^ key) * 0x9e3779b97f4a7c15ull;

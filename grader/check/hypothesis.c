@@ -15,7 +15,7 @@ static bool is_like(double got, double guess, double slack) {
     return isnan(guess) ? isnan(got) : got == guess || fabs(got - guess) <= slack;
 }
 
-// What the output holds: NaN for an element that was never written.
+// The number that the output holds: NaN for an element that was never written.
 static double got_of(const struct tensor* t, int64_t element) {
     return check_was_written(t, element) ? t->got[element] : NAN;
 }
@@ -86,7 +86,7 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
     double n = 0.5 * (double)finite;
     bool fails = worst > budget.max / 2 || (budget.mean > 0 && sum > budget.mean * n) ||
                  (budget.bias > 0 && fabs(growth) > budget.bias * n);
-    // What is nearer to the right numbers than to the guess has another reason.
+    // Numbers that are nearer to the right ones than to the guess have another reason.
     bool explained = slack.unexplained > 0 ? fails && unexplained < slack.unexplained * error
                                            : apart && unexplained < error;
     const bool by_few = slack.of_few && few >= 4 && 4 * unexplained_of_few < error_of_few;

@@ -13,9 +13,9 @@ struct budget budget_exact(void) {
     return (struct budget){.max = 0};
 }
 
-// What right kernels may take: multiples of the error of a plain implementation, and units in the
-// last place of the largest wanted value. With few elements the plain implementation is sometimes
-// exact by luck: hence the units.
+// Right kernels may take multiples of the error of a plain implementation, and units in the last
+// place of the largest wanted value. With few elements the plain implementation is sometimes exact
+// by luck: hence the units.
 //
 // fp32: right kernels may sum in another order, use exp2 or fused multiply-adds. Their measured
 // error was up to 3.2 times the error of a plain implementation. The smallest error of a wrong
@@ -30,7 +30,7 @@ static const struct share {
     double max, max_ulp, mean, mean_ulp;
 } float_share = {8, 8, 8, 2}, half_share = {3, 1, 2, 1.0 / 32};
 
-// What of an error is more than the rounding of results explains, by the factor of fp32.
+// The part of an error that the rounding of results does not explain, times the factor of fp32.
 static double beyond(double error, double rounding) {
     return 8 * fmax(0, error - 2 * rounding);
 }
@@ -346,7 +346,7 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     // where all numbers are right, and others stand between their rows, none was inexact
     const bool between = found->touched > 0 && found->touched == found->wrong;
     if (between && cause == CAUSE_low_precision) cause = CAUSE_NONE;
-    // who stores all heads at the place of the first stays inside of the array
+    // a kernel that stores all heads at the place of the first stays inside of the array
     const bool stored_outside = cause == CAUSE_head_ignored && found->never_written == found->wrong;
     if (seen == CAUSE_out_of_bounds && (!names_the_index(cause) || stored_outside)) return seen;
     // what one thread of many leaves is a part of the sum, too; and where several write to one

@@ -69,7 +69,7 @@ static void clear_knobs(void) {
     }
 }
 
-// What the shell has closed gets no other file's number, and cannot be written all the same.
+// A standard file that the shell has closed cannot be written, and no other file gets its number.
 static void hold_standard_files(void) {
     int fd = open("/dev/null", O_RDONLY);
     while (fd >= 0 && fd <= 2) fd = dup(fd);

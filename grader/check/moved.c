@@ -37,8 +37,8 @@ static int64_t line_in(const struct picture* p, int64_t at, int64_t lines, int64
     return -1;
 }
 
-// Does that line also hold what is wanted in another one than `line`, which is another? Then the
-// tolerance is too wide to tell.
+// Does line `at` also hold what is wanted in a line that differs from `line`? Then the tolerance is
+// too wide to tell.
 static bool fits_others(const struct picture* p, int64_t at, int64_t line, int64_t lines,
                         int64_t apart, int64_t across, int64_t step) {
     for (int64_t n = 0; n < lines; n++) {
@@ -111,9 +111,9 @@ static void append_place(const struct picture* p, int64_t at, int64_t from) {
                   there);
 }
 
-// Each wrong element is what is wanted in another one, which is no chance: where a quarter of all
-// numbers would be met, the eight or more that are wrong are met by chance once in 65536 times.
-// Where from is said of the first number that is wanted in one place alone.
+// Each wrong element holds what is wanted in another place. That is no chance: if a quarter of all
+// numbers would be met, eight or more wrong ones are met by chance once in 65536 times. The report
+// says where from for the first number that is wanted in one place alone.
 static bool elements_moved(const struct picture* p) {
     enum { FEWEST = 8, MOST = 1 << 20 };
     const struct tensor* t = p->t;
@@ -194,8 +194,8 @@ static bool holds_in_squares(const struct picture* p, struct square s, int64_t a
     return true;
 }
 
-// Does each place of a square hold what is wanted in one place of it, in all squares the same, and
-// several in another one? `enough` squares say that it is no chance.
+// Does each place of a square hold what is wanted in one place of the square, the same in all
+// squares, and do several hold what another place wants? `enough` squares say that it is no chance.
 static bool moved_in(const struct picture* p, struct square s, int64_t enough) {
     const int64_t places = s.rows * s.columns;
     int64_t moved = 0, first = 0, source = 0, seen;

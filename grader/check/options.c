@@ -118,7 +118,7 @@ static const struct option names[] = {
     {0},
 };
 
-// Answers one of these questions, and ends the program.
+// Answers such an option, and ends the program.
 static _Noreturn void answer(enum option_name question) {
     if (question == KEY) print_hash(build_key);
     if (question == FINGERPRINT) print_hash(fingerprint);

@@ -67,8 +67,8 @@ static struct grid grid_at(struct check* c, reached_fn reached, const void* prob
     return (struct grid){a->blocks[0], a->launches[0], a->grid_y[0], a->grid_z[0]};
 }
 
-// The same, and whether there is memory for it: who writes to all of an array on the host needs
-// that of the largest ones.
+// The same, and whether there is memory for it: a launcher that writes to all of an array on the
+// host needs that of the largest arrays.
 static bool has_grid_at(struct check* c, reached_fn reached, const void* problem, int64_t size,
                         struct grid* grid) {
     c->may_fill = true;
@@ -77,8 +77,8 @@ static bool has_grid_at(struct check* c, reached_fn reached, const void* problem
     return !c->unfinished;
 }
 
-// Who sends arrays by way of memory of the host's would need all of the largest ones there. And who
-// copies one on the device gets its ends: of so much no more is copied.
+// A launcher that sends arrays by way of the host's memory would need all of the largest ones
+// there. And one that copies an array on the device gets its ends: of so much no more is copied.
 static bool has_copied(const struct check* c) {
     return c->answer.mapped[0] >= BELOW_32_BITS ||
            c->answer.traffic[0].copied_bytes >= BELOW_32_BITS;
@@ -157,8 +157,8 @@ static void fail_unless_folded(struct check* c, reached_fn reached, const void* 
     fail_beyond(c, cause, fewer, size);
 }
 
-// What crashes here does so for the size, perhaps: a smaller one tells. Who needs too much time or
-// memory walks over all of it, and is not judged.
+// A kernel that crashes here does so for the size, perhaps: a smaller one tells. A kernel that
+// needs too much time or memory walks over all of it, and is not judged.
 static bool reached_beyond(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     c->beyond = true;
     const bool right = reached(c, problem, size);
@@ -166,8 +166,8 @@ static bool reached_beyond(struct check* c, reached_fn reached, const void* prob
     return c->unfinished || (right && !c->crashed);
 }
 
-// The same of a size that every index can hold, with all the time there is. What is not done then
-// has shown nothing: it says of no larger size that this one alone is wrong.
+// The same of a size that every index can hold, with all the time there is. A kernel that is not
+// done then has shown nothing: it does not prove that a larger size alone is wrong.
 static bool reached_small(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     const double moment = c->moment;
     c->moment = 0;
@@ -257,7 +257,8 @@ static void judge_growing(struct check* c, reached_fn reached, const void* probl
         fail_unless_folded(c, reached, problem, smaller[0], size, CAUSE_grid_limit);
 }
 
-// Who launches anew for every so many rows would need thousands of launches for the largest size.
+// A launcher that launches anew for every so many rows would need thousands of launches for the
+// largest size.
 static bool launches_grow(struct check* c, reached_fn reached, const void* problem) {
     enum { FEW = 1 << 12, MANY = 1 << 26 };
     return grid_at(c, reached, problem, MANY).launches > grid_at(c, reached, problem, FEW).launches;
@@ -305,8 +306,8 @@ void check_walks(struct check* c, int64_t size, reached_fn reached, const void* 
     c->all_blocks = true;
     const bool small_is_right = reached(c, problem, LARGE);
     c->moment = moment;
-    // Who is done at once with a size that all indexes hold, too, ends early for another reason.
-    // And a second time: a moment is short, and one that was just missed is no proof.
+    // A kernel that is also done at once with a size that all indexes hold ends early for another
+    // reason. And a second time: a moment is short, and one that was just missed is no proof.
     const bool right = reached_beyond(c, reached, problem, size) ||
                        !reached_beyond(c, reached, problem, size / 16) ||
                        reached_beyond(c, reached, problem, size);
@@ -394,7 +395,7 @@ void check_last_indexes(struct check* c, int64_t size, int64_t fewer, double mom
 
 void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                          const void* problem) {
-    const double moment = 0.5;  // CPU seconds: for a few tiles. Who walks over all takes hours
+    const double moment = 0.5;  // CPU seconds: for a few tiles. A walk over all takes hours
     if (!check_can_be_huge() || copies_arrays(c, reached, problem)) return;
     c->moment = moment;
     if (!reached_beyond(c, reached, problem, size))
@@ -404,7 +405,7 @@ void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_f
 
 void check_products(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                     const void* problem) {
-    const double moment = 0.5;  // CPU seconds: for few blocks. Who walks over all takes hours
+    const double moment = 0.5;  // CPU seconds: for few blocks. A walk over all takes hours
     if (!check_can_be_huge()) return;
     c->moment = moment;
     if (!reached_beyond(c, reached, problem, size) && !has_copied(c))

@@ -63,15 +63,15 @@ void check_most(struct check* c, int64_t size, int64_t fewer, reached_fn reached
 void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                          const void* problem);
 
-// The same of a number that is a product of sizes, and no index: of the arrays nothing lies beyond
-// what 32 bits count, or how they are found is another case. The grid is not looked at.
+// The same of a number that is a product of sizes, and no index: no part of the arrays lies beyond
+// what 32 bits count, or another case is about how they are found. The grid is not looked at.
 void check_products(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                     const void* problem);
 
 // The same at the very end of what the size's type counts: with `size` the last tile ends behind
 // it, with a few thousand less it does not. If it is wrong with both, `fewer` are asked, as by
-// check_first_indexes(); 0: nobody asks. A case has `moment` CPU seconds: who is not done then is
-// not judged.
+// check_first_indexes(); 0: nobody asks. A case has `moment` CPU seconds: a kernel that is not done
+// then is not judged.
 void check_last_indexes(struct check* c, int64_t size, int64_t fewer, double moment,
                         reached_fn reached, const void* problem);
 

@@ -13,11 +13,12 @@
 #include "wall/wall.h"
 
 enum { MEMORY_LIMIT_GB = 1, MEMORY_LIMIT_GPU_GB = 32 };  // of a case: on the CPU device, a GPU
-// What the CPU device maps at most: 8 * WORKER_STACKS, of which threads touch a few pages each, and
-// HEAP_SPACE (cpu/device/limits.h).
+// The CPU device maps at most so much: 8 * WORKER_STACKS, of which threads touch a few pages each,
+// and HEAP_SPACE (cpu/device/limits.h).
 enum { RESERVED_GB = 6 };
 
-// What an output holds after another run of the case: as got and poison below; NULL if not tried.
+// The values of an output after another run of the case: as got and poison below; NULL if not
+// tried.
 struct left {
     double* got;
     bool* poison;
@@ -71,7 +72,7 @@ struct session {
     // Of CPU time; on a GPU, by the clock.
     double seconds;       // that one case has
     double item_seconds;  // that all runs of an item have together
-    // What make debug and make profile do with a case that is laid out, before it runs; NULL in a
+    // make debug and make profile call it for a case that is laid out, before it runs; NULL in a
     // grade. It ends the item (check_end), or returns and the case is judged.
     void (*visit)(struct check* c);
     const char* format;  // of what visit() prints; NULL if it prints nothing
@@ -96,7 +97,7 @@ struct check {
     char name[160];                                             // of the case
     enum { NO_ORDINARY, IS_ORDINARY, NEXT_ORDINARY } ordinary;  // the case; see check_ordinary()
     int rounds, round;
-    bool varied;  // an argument is another one in some round
+    bool varied;  // an argument differs between rounds
     // No round has anything to do. Of each: the status, and what is special about the call.
     bool idle;
     struct {
@@ -184,7 +185,7 @@ enum cause diagnose(struct check* c, const struct tensor* t, struct budget budge
 #define FINDING_ORDER "order_of_sum"
 #define FINDING_STORED "out_of_bounds_store"
 
-// What the instrumented build found: the cause that the first finding names, and the text of the
+// The findings of the instrumented build: the cause that the first one names, and the text of the
 // first ones; CAUSE_NONE and "" if nothing.
 struct finding {
     enum cause cause;
@@ -224,7 +225,7 @@ bool trial_fails_alone(struct check* c, int round, const struct tensor* t,
 // numbers.
 bool trial_fails_in_order(struct check* c, const struct tensor* t, const struct budget* budget);
 
-// What every contract asks for beside right numbers (contract.c): each of these fails the item.
+// Every contract asks for this beside right numbers (contract.c): each function may fail the item.
 //
 // A run has ended as it should: on return c->answer is what it left, sealed, or c->unfinished or
 // c->crashed says that the case may end so.

@@ -204,8 +204,8 @@ bool trial_failed_to_start(const struct arena* a, const struct wall_result* r) {
            !arena_started(a);
 }
 
-// Lays the case out in the arena, which the caller frees, and runs it. What does not start is tried
-// once more: the machine may have had no process left.
+// Lays the case out in the arena, which the caller frees, and runs it. A program that does not
+// start is tried once more: the machine may have had no process left.
 static struct wall_result run_packed(struct check* c, struct arena* a, enum run run, bool watched) {
     pack(c, a, run);
     if (run == REAL && a == &c->arena && c->session->visit) {
