@@ -21,7 +21,7 @@ enum { RESULT_VERSION = 1, GRADING_VERSION = 2, RESULT_ITEMS = 32 };
 // A line of a message, behind that of its case: the item's own calls were not reached.
 #define RESULT_ORDINARY "already this ordinary call fails, before what the item is about\n"
 
-// What an exercise says where something is to be written.
+// An exercise says this where something is to be written.
 #define RESULT_STUB "your code goes here"
 #define RESULT_LATER ": 2nd half: "  // what follows it in a gap that works as it is
 // In a message, before each finding of the CPU device.
@@ -29,8 +29,8 @@ enum { RESULT_VERSION = 1, GRADING_VERSION = 2, RESULT_ITEMS = 32 };
 
 enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
 
-// What make debug or make profile found in an item: no case for them, a case, or a program that
-// failed.
+// The outcome of make debug or make profile for an item: no case for them, a case, or a program
+// that failed.
 enum visit { VISIT_NONE, VISIT_DONE, VISIT_FAILED };
 
 struct result_item {
@@ -121,9 +121,9 @@ void result_print_verdict(const struct result* r, FILE* to);
 
 // Prints the result for editors (problems.c), as compilers write what they find:
 //     FILE:LINE:COLUMN: error: WORDS [cause]; item "NAME" and 3 more
-// What the compiler said, of which `compiler` are the words (NULL: nothing), findings, causes.
-// "warning": of the compiler, or a fault of the grader; "note": another line of the same finding.
-// LINE is 1 where none is known.
+// The errors are the compiler's messages, which stand in `compiler` (NULL: none), findings and
+// causes. "warning": of the compiler, or a fault of the grader; "note": another line of the same
+// finding. LINE is 1 where none is known.
 void problems_print(const struct result* r, const char* compiler, FILE* to);
 
 // Reads what result_to_json() wrote, or what says so: every text of *r is plain (base/plain.h).

@@ -84,7 +84,7 @@ void text_file_option(const char* name, char* text, size_t size) {
 
 enum { INDENT = 10, HANG = 4, NARROWEST = 40 };
 
-// In a pipe a line stays whole: who reads there wraps it.
+// In a pipe a line stays whole: its reader wraps it.
 static int width(void) {
     struct winsize size;
     const char* columns = getenv("COLUMNS");
@@ -156,8 +156,8 @@ static bool was_said(const struct result* r, int index, const char* line, size_t
     return false;
 }
 
-// The message of an item. What to look at next is told once, though several findings lead there;
-// the lines that go on with it are indented further.
+// The message of an item. A line `next: ` is told once, though several findings lead there; the
+// lines that go on with it are indented further.
 static void print_message(const struct result* r, int index) {
     const char* message = r->item[index].message;
     size_t dropped = SIZE_MAX;  // the indent of what was not told
@@ -181,9 +181,8 @@ static void print_cause(const struct result_item* item, bool colour) {
     put_words(words, strlen(words), INDENT + (int)strlen(label), INDENT + HANG);
 }
 
-// The first line that says what is wrong, if no item before has said so. What was counted is said
-// again: an item may look at more than its name tells, as where barriers are few but loads are not
-// coalesced.
+// The first line that says what is wrong, if no item before has said so. A count is said again: an
+// item may look at more than its name tells, as where barriers are few but loads are not coalesced.
 static void print_first_line(const struct result* r, int index) {
     const char* message = r->item[index].message;
     if (strncmp(message, "case: ", 6) == 0) message += strcspn(message, "\n");
@@ -243,7 +242,7 @@ void text_item(const struct result* r, int index, bool colour) {
 
 // ---- the end
 
-// What the student can do next, on this file and with this data.
+// Prints what the student can do next, on this file and with this data.
 static void print_next(const struct result* r, const struct result_item* failed) {
     const char* number = r->lesson;
     int digits = (int)strcspn(number, "_");
@@ -281,7 +280,7 @@ static void add_caller(const struct result* r, const char* finding, char* line, 
     }
 }
 
-// What is known of the line that is to be mended. "": nothing.
+// Writes what is known of the line that is to be mended. "": nothing.
 static void find_line(const struct result* r, const struct result_item* failed, char* line,
                       size_t size) {
     static const char mark[] = RESULT_FINDING;
@@ -303,7 +302,8 @@ static void find_line(const struct result* r, const struct result_item* failed, 
     }
 }
 
-// What is known of the line, and where something is still to be written. Of a stub that is all.
+// Tells what is known of the line, and where something is still to be written. Of a stub that is
+// all.
 static void tell_line(const struct result* r, const struct result_item* failed, char* line,
                       size_t size) {
     const char *slash = strrchr(r->file, '/'), *name = slash ? slash + 1 : r->file;
