@@ -141,13 +141,13 @@ static inline uint32_t arena_digits(double x) {
 struct arena_products {
     uint64_t key;      // 0: the run is none
     uint32_t by_both;  // a class follows from both operands, not from the large ones alone
-    // Of each class, how many products of a large number and another one that is not 0. Of all the
-    // others together, behind them.
+    // The products of a large number and any other number that is not 0, for each class. Behind
+    // them, those of all other products together.
     uint32_t given[ARENA_CLASSES + 1];
 };
 
-// What the key makes of two operands, whichever comes first. Who knows some of it learns nothing
-// of the rest.
+// Mixes two operands with the key, the same in either order. Some known results tell nothing of the
+// rest.
 static inline uint64_t arena_mixed(uint64_t key, uint32_t x, uint32_t y) {
     uint64_t bits = ((uint64_t)(x < y ? x : y) << 32 | (x < y ? y : x)) + key;
     bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ull + (key >> 32 | key << 32);
@@ -155,7 +155,7 @@ static inline uint64_t arena_mixed(uint64_t key, uint32_t x, uint32_t y) {
     return bits ^ bits >> 31;
 }
 
-// What an altered run makes of a * b, and the class of this product. With large operands the
+// The result of a * b in an altered run, and the class of this product. With large operands the
 // product counts as often as their digits, of one or of both, and the key say together. Neither the
 // signs and the powers of two nor the order of the two matter.
 static inline double arena_altered(double a, double b, const struct arena_products* how,
@@ -171,7 +171,7 @@ static inline double arena_altered(double a, double b, const struct arena_produc
     return (double)(2 + ((bits >> 32) * (ARENA_TIMES - 1) >> 32)) * product;
 }
 
-// What the instrumented build counted in one round: bytes, or events. Names as Nsight Compute's
+// The counts of the instrumented build in one round: bytes, or events. Names as Nsight Compute's
 // ideas: a request is one instruction of one warp, a sector 32 bytes, a wavefront one pass over the
 // banks.
 struct arena_traffic {
@@ -185,7 +185,7 @@ struct arena_traffic {
     int64_t global_load_excess_sectors, global_store_excess_sectors;
     int64_t atomics, shared_atomics, barriers, mma;
     int64_t shuffles;  // words that lanes get from each other: votes, matches, reductions as well
-    // What atomics move, there and back: check_traffic() may count it as loaded and stored.
+    // Bytes that atomics move, there and back: check_traffic() may count them as loaded and stored.
     int64_t global_atomic_bytes, global_atomic_requests;
     int64_t global_atomic_sectors, global_atomic_excess_sectors;
     int64_t shared_atomic_bytes, shared_atomic_requests;
@@ -240,7 +240,7 @@ struct arena_answer {
     char note_kind[32];       // what may explain a wrong result; "": nothing
     uint32_t note_line;       // likewise
     char note_text[1024];     // its text
-    // What the CPU device refused: launches; copies and fills; calls that name another device.
+    // Refusals of the CPU device: launches; copies and fills; calls that name another device.
     uint32_t refused_launches, refused_moves, refused_devices;
     char refused_text[2048];  // of all that it refused, a line each, each line once
     char kind[32];            // a diagnosis of the device: "barrier_divergence", ...
@@ -282,7 +282,7 @@ int arena_seal(struct arena* arena);
 // Has the runner's main() begun? Asked before or after arena_seal().
 bool arena_started(const struct arena* arena);
 
-// What the runner says about itself, in a private copy whose strings end.
+// The runner's words about itself, in a private copy whose strings end.
 struct arena_answer arena_answer(const struct arena* arena);
 
 // How many products of each class an altered run gave to mma.sync: ARENA_CLASSES numbers, until

@@ -116,7 +116,7 @@ static void name_parts(char* log) {
     *to = '\0';
 }
 
-// What the compiler says of a mistake, and what it does not say: what to write instead.
+// Messages of the compiler about a mistake, and what they do not say: what to write instead.
 static const struct {
     const char *says, *next;
 } advice[] = {
@@ -145,7 +145,7 @@ static void advise(char** log) {
     *log = text;
 }
 
-// Has the line one of these words?
+// Has the line one of `words`?
 static bool has_one_of(const char* line, size_t n, const char* const words[2]) {
     return memmem(line, n, words[0], strlen(words[0])) ||
            memmem(line, n, words[1], strlen(words[1]));
@@ -159,7 +159,7 @@ static bool is_said_before(const char* log, const char* line, size_t n) {
 }
 
 // The compiler says of each kernel that a template makes what is wrong with the template: once is
-// enough. A message begins with its context, and ends where another one begins.
+// enough. A message begins with its context, and ends where the next message begins.
 static void say_once(char** log) {
     static const char* const of_message[2] = {": warning: ", "error: "};
     static const char* const of_context[2] = {": In ", "   required from "};

@@ -273,7 +273,7 @@ begins {
 }
 { announced = held = "" }
 
-# mention(LINE): the functions that it names without calling them. Who knows who calls these?
+# mention(LINE): the functions that it names without calling them. Nobody knows their callers.
 function mention(line) {
     line = clean(line)
     if (split_call(line)) line = result " " list

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// What a build leaves: two programs, each as a memfd that nobody can change (the caller closes it);
-// what the compiler said; whether it named a variable without a value; and the place of a function
-// that ends without returning one, see struct build. The caller frees both texts.
+// The results of a build: two programs, each as a memfd that nobody can change (the caller closes
+// it); what the compiler said; whether it named a variable without a value; and the place of a
+// function that ends without returning one, see struct build. The caller frees both texts.
 struct cache_entry {
     int program;
     int watched;

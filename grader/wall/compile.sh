@@ -5,7 +5,7 @@
 # usage: compile.sh FILE [ARCH]      ARCH: out/program is nvcc's, for this GPU
 # It exits with 0 or with one of the statuses of build.c, which are in its environment under these
 # names. CONTROL, in its environment too, is the name of a contract: instead of FILE the smallest
-# file is compiled that defines its functions. What goes wrong then is not a submission's fault.
+# file is compiled that defines its functions. A failure is then no submission's fault.
 file=$1 arch=$2
 export LC_ALL=C # what g++ says is read below
 export SOURCE_DATE_EPOCH=0 # __DATE__ and __TIME__ are those of each grade
@@ -35,8 +35,8 @@ names_shown=$(cat lib/names) here=-ffile-prefix-map=$PWD=.
 [ "$(uname -m)" != x86_64 ] ||
     calls='-fcf-protection=none -mindirect-branch=thunk-extern -fpatchable-function-entry=1 -fno-jump-tables'
 
-# compiler ARGUMENT...: g++. What it compiled is wrong (4: it took too much time or memory), or it
-# could not be started at all; then it has no times to write.
+# compiler ARGUMENT...: g++. A failure means that the source is wrong (4: it took too much time or
+# memory), or that g++ could not be started at all; then it has no times to write.
 compiler() {
     rm -f out/times
     g++ -time=out/times "$@"
@@ -57,7 +57,8 @@ rename() {
 
 # refuse: the compiler refuses the file, and out/said holds its words. Preprocessed and rewritten, a
 # line has other columns than the student's: a text that has the same ones is compiled for the words
-# alone. What the compiler finds only in the rewritten text keeps its lines, without columns.
+# alone. Faults that the compiler finds only in the rewritten text keep their lines, without
+# columns.
 refuse() {
     # shellcheck disable=SC2046,SC2086  # the flags are words
     if g++ $(sed 's/-Wall//' lib/cxxflags) -DCUDEV_WORDS -ftrack-macro-expansion=0 $include -fsyntax-only \
@@ -121,9 +122,9 @@ mkdir -p out/source
 lib/rewrite "$file" out/source/unit.cpp "$file" out/unset out/source/unit.cu out/source/words.cpp ||
     exit "$NOT_REWRITTEN"
 
-# What nvcc says to a file that the CPU device runs, if that was asked for: a note on which nothing
+# nvcc's words on a file that the CPU device runs, if they were asked for: a note on which nothing
 # depends. It reads both sides of the file and makes no program. Optimising takes ten times as long,
-# and what it would say then the CPU device says itself.
+# and the CPU device itself says what nvcc would say then.
 nvcc_job=
 if [ -n "${NOTE:-}" ] && command -v nvcc >/dev/null 2>&1; then
     {
@@ -139,8 +140,8 @@ if [ -n "${NOTE:-}" ] && command -v nvcc >/dev/null 2>&1; then
     nvcc_job=$!
 fi
 
-# Both programs are made side by side, each from the very text that is inspected. What the compiler
-# says to the second it has said to the first.
+# Both programs are made side by side, each from the very text that is inspected. The compiler says
+# nothing of the second that it has not said of the first.
 # shellcheck disable=SC2086,SC2094  # the flags are words, and one has written when the other reads
 {
     watched=$(cat lib/cxxflags-watched)
@@ -229,7 +230,7 @@ alone out/source/unit.cpp out/unit.ii >out/alone.cpp
     g++ $(cat lib/cxxflags) $include -E -dD out/alone.cpp -o out/alone.ii || : >out/alone.ii
     g++ $(cat lib/cxxflags-watched) $include -E -dD out/alone.cpp -o out/alone-watched.ii || : >out/alone-watched.ii
 } 2>/dev/null
-# What inspection compares the submission's symbols with.
+# Inspection compares the submission's symbols with these files.
 # Of the words of the CPU device's headers only what it defines itself: "read" stands there, too.
 names lib/libcpu.a | awk '$2 ~ /[TDBRVW]/ { print $1 }' >out/defined
 symbols_of() { # symbols_of HEADER...
@@ -273,7 +274,7 @@ esac
 nvcc="nvcc -std=c++17 -O3 -lineinfo -Xcompiler -U_FORTIFY_SOURCE $for_gpu -Iinclude -c out/source/unit.cu -o out/gpu.o"
 $nvcc || exit "$NOT_COMPILED"
 names out/gpu.o >out/symbols-gpu && readelf -SW out/gpu.o >out/sections-gpu || exit "$NO_OBJECTS"
-# What nvcc's preprocessor makes of it for the host, and of its #include lines alone: by nvcc's own
+# nvcc's preprocessor reads the file for the host, and its #include lines alone: by nvcc's own
 # command, which ends with the names of its files.
 $nvcc --dryrun 2>out/commands
 host=$(sed -n 's/^#[$] \(.* -E -x c++ .*\)"out\/source\/unit\.cu" -o .*/\1/p' out/commands | grep -v __CUDA_ARCH__= | head -n 1)

@@ -24,7 +24,7 @@ struct verdict {
     int start;           // the line of what runs before main(); 0: not known
 };
 
-// What a file's undefined symbols are compared with.
+// The names that a file's undefined symbols are compared with.
 struct lists {
     bool gpu;        // the symbols are nvcc's
     bool watched;    // they are the watched program's
@@ -62,7 +62,7 @@ static bool refuse(struct verdict* v, const char* format, ...) {
     return true;
 }
 
-// Does the name begin with one of these?
+// Does the name begin with one of `starts`?
 static bool starts_with(const char* name, const char* const* starts) {
     for (; *starts; starts++)
         if (!strncmp(name, *starts, strlen(*starts))) return true;
@@ -233,9 +233,9 @@ static const char* const allowed_families[] = {
     "cudaDevice",        "cudaStream",    "cudaEvent",      "cudaFunc", "cudaOccupancy",
     "cudaGetDeviceProp", "cudaGetSymbol", "cudaPointerGet", NULL};
 
-// What the device has and a graded file may not call. On a GPU the runner follows copies of up to
-// two dimensions. A function of the host in a stream runs there when the launcher has returned:
-// what it does to memory that both sides reach, nobody would see.
+// The device has these calls, and a graded file may not use them. On a GPU the runner follows
+// copies of up to two dimensions. A function of the host in a stream runs there when the launcher
+// has returned: nobody would see what it does to memory that both sides reach.
 static const struct {
     const char* calls;
     const char* use;
@@ -248,7 +248,7 @@ static const struct {
 };
 enum { REFUSED_CALLS = sizeof refused_calls / sizeof *refused_calls };
 
-// What to use instead of a call, or NULL.
+// The words on what to use instead of a call, or NULL.
 static const char* instead_of(const char* call) {
     for (int i = 0; i < REFUSED_CALLS; i++)
         if (inspect_has_word(refused_calls[i].calls, call)) return refused_calls[i].use;
@@ -278,7 +278,8 @@ bool inspect_has_word(const char* text, const char* word) {
     return false;
 }
 
-// What the compiler itself refers to: instrumentation, static variables of functions, cleaning up.
+// Symbols that the compiler itself refers to: instrumentation, static variables of functions,
+// cleaning up.
 static const char* const compiler_symbols[] = {
     "__tsan_", "__ubsan_handle_", "__cxa_guard_", "__cxa_begin_catch", "__cxa_end_catch",
     "__cxa_rethrow", "__gxx_", "_Unwind_Resume", "__stack_chk_fail", "__dso_handle",
@@ -312,8 +313,8 @@ static bool is_allowed_symbol(const char* name, const struct lists* l) {
            inspect_has_word(l->device, name) || inspect_has_word(l->watching, name);
 }
 
-// Parts of the C++ library that call what is not in headers. A symbol with this in its name comes
-// from one of these words of the source.
+// Parts of the C++ library that call what is not in headers. A symbol with `symbol` in its name
+// comes from one of `words` in the source.
 static const struct {
     const char *symbol, *words, *use;
 } of_library[] = {
@@ -510,8 +511,7 @@ static enum inspection look_at_calls(const char* out, struct lists* l, struct ve
     return INSPECTION_FINE;
 }
 
-// What nvcc made of the file, if it was nvcc's turn: then compile.sh has left all that is read
-// here.
+// Inspects nvcc's results, if it was nvcc's turn: then compile.sh has left all that is read here.
 static enum inspection inspect_gpu(const char* out, struct verdict* v) {
     char *symbols = read_out(out, "symbols-gpu"), *sections = read_out(out, "sections-gpu");
     char *source = read_out(out, "source/unit.cu"), *text = read_out(out, "host.ii");
@@ -557,7 +557,7 @@ enum inspection inspect_unit(const char* out, const char* shown_name, const char
     char *source = read_out(out, "source/unit.cpp"), *same = read_out(out, "source/unit.cu");
     enum inspection end = INSPECTION_HAS_NOTHING;
     v.source = same;
-    // What is wrong with the text says more than what did not come of it.
+    // A fault of the text says more than the missing files that come of it.
     if (plain && watched && !inspect_text(plain, watched, shown_name, message, message_size))
         end = INSPECTION_REFUSES;
     else if (l.device && l.watching && l.runner && l.gated && plain && watched && alone &&

@@ -48,7 +48,7 @@ bool inspect_includes(const char* source, const struct inspect_texts* texts, con
 
 // ---- for the files of the inspection
 
-// Where a refusal goes: what the file is called, and `size` bytes for the message.
+// The place of a refusal: what the file is called, and `size` bytes for the message.
 struct inspect_place {
     const char* shown_name;
     char* message;

@@ -29,7 +29,7 @@ static bool is_listed(const char* words, const char* word, size_t n) {
 
 // ---- what may be included
 
-// Headers of C and C++ that a kernel and its launcher can need. Whatever these include is fine.
+// Headers of C and C++ that a kernel and its launcher can need. They may include what they like.
 static const char standard_headers[] =
     "assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h locale.h "
     "malloc.h math.h memory.h stdalign.h stdarg.h stdbool.h stddef.h stdint.h stdio.h stdlib.h "
@@ -43,8 +43,8 @@ static const char standard_headers[] =
     "typeindex typeinfo unistd.h unordered_map unordered_set utility valarray variant vector "
     "version";
 
-// What an #include line names: between < and > or between quotes. Returns its length; 0: it is no
-// such name.
+// Reads the name of an #include line: between < and > or between quotes. Returns its length; 0: it
+// is no such name.
 static size_t read_name(const char* p, const char** name) {
     p += strspn(p, " \t");
     if (*p != '<' && *p != '"') return 0;
@@ -157,8 +157,8 @@ static const char* source_line(const char* p, int* at, int number) {
 
 // ---- the words of the source
 
-// out/source/unit.cu: what the file said before it was rewritten. What is the CPU device's own
-// comes only from the rewriter.
+// out/source/unit.cu: what the file said before it was rewritten. The CPU device's own words come
+// only from the rewriter.
 static bool read_source_words(const char* source, const struct inspect_place* w) {
     int line = 0;
     for (const char* p = source; *p;) {
@@ -270,7 +270,7 @@ static bool is_forbidden(const char* of_headers, const char* name) {
            is_listed(of_headers, name, n);
 }
 
-// What to take instead of a header that is refused; "": nothing in particular.
+// The words on what to take instead of a header that is refused; "": nothing in particular.
 static const char* instead_of(const char* name) {
     static const char* const known[][2] = {
         {"iostream", ": print with printf() of <stdio.h>"},

@@ -152,7 +152,7 @@ static const char* const builtins[] = {"__builtin_nan",
                                        "__builtin_FILE",
                                        "__builtin_LINE",
                                        NULL};
-// What the rewriter and __shared__ put into a line behind ::cudev::, and other words of theirs.
+// Words that the rewriter and __shared__ put into a line behind ::cudev::, and others of theirs.
 static const char* const of_cudev[] = {
     "site",    "named",      "known",   "deduced", "unset",     "next_round", "dynamic_array",
     "cluster", "pointed_at", "bounded", "whole",   "laid_over", NULL};
@@ -176,9 +176,9 @@ static const char* const assembly[] = {"asm", "__asm", "__asm__", NULL};
 static const char* const per_thread[] = {"thread_local", "__thread", "_Thread_local", NULL};
 static const char* const instrumentation[] = {"__tsan_", "__ubsan_", "__asan_", "__sanitizer_",
                                               "__wrap_", "__real_",  "gate_",   NULL};
-// What the compiler calls by itself (inspect.c): some of it writes where no one watches.
-// _Z: the names that it gives to C++ functions and variables. A declaration of one would be another
-// one of the same thing, with other types.
+// Functions that the compiler calls by itself (inspect.c): some of it writes where no one watches.
+// _Z: the names that it gives to C++ functions and variables. A declaration of one would declare
+// the same thing again, with other types.
 static const char* const of_compiler[] = {
     "__cxa_",      "__gxx_",       "_Unwind_",       "__udiv", "__umod", "__popcount",
     "__stack_chk", "__dso_handle", "_GLOBAL_OFFSET", "__x86_", "_Z",     NULL};

@@ -129,8 +129,8 @@ static void kill_one(pid_t pid, void* data) {
     kill(pid, SIGKILL);
 }
 
-// Buries the dead. Has this process no children any more? Whoever its children leave behind becomes
-// its child before they can be buried.
+// Buries the dead. Has this process no children any more? A process that its children leave behind
+// becomes its child before they can be buried.
 static bool none_left(void) {
     pid_t pid;
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {

@@ -16,11 +16,11 @@ struct processes_use {
     bool busy;        // a thread runs, waits for a processor, or waits for a disk
 };
 
-// What the descendants of this thread take, together.
+// The use of the descendants of this thread, together.
 struct processes_use processes_use(void);
 
-// Kills and reaps every descendant of this thread, which has to be a subreaper: whoever has left
-// its parent is its child by then. user: a user id that is all theirs, or -1.
+// Kills and reaps every descendant of this thread, which has to be a subreaper: a process that has
+// left its parent is its child by then. user: a user id that is all theirs, or -1.
 void processes_end(int user);
 
 #endif

@@ -152,7 +152,7 @@ static bool drain(int fd, struct capture* c) {
     }
 }
 
-// What is seen of a job while it runs.
+// The observed state of a job while it runs.
 struct progress {
     double begin, next_look;  // on the clock
     double cpu, seen;         // seconds of its processes: all that were ever seen; at the last look
@@ -170,7 +170,7 @@ static bool is_over(const struct wall_job* job, struct progress* p, enum wall_en
     struct processes_use use = processes_use();
     bool worked = use.busy || use.cpu > p->seen;
     p->idle += worked ? 0 : LOOK_SECONDS;
-    // What a process took that nobody has waited for is seen no more after its end.
+    // The time of a process that nobody has waited for is seen no more after its end.
     p->cpu += fmax(use.cpu - p->seen, 0);
     p->seen = use.cpu;
     if (use.resident > job->memory) {

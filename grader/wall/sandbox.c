@@ -147,8 +147,8 @@ static int restrict_files(const struct wall_job* job) {
 
 // ---- every level
 
-// What the program finds in its environment, and nothing else. No memory is allocated: the limits
-// hold already, and leave AddressSanitizer (BUILD=debug) none.
+// Sets what the program finds in its environment, and nothing else. No memory is allocated: the
+// limits hold already, and leave AddressSanitizer (BUILD=debug) none.
 static void set_environment(enum wall_level level, const struct wall_job* job) {
     enum { MOST = 31 };
     static char folder[PATH_MAX + sizeof "TMPDIR="];

@@ -67,7 +67,7 @@ struct wall_result {
     char* output;  // stdout and stderr together, at most WALL_OUTPUT bytes, NUL-terminated; free it
     bool truncated;  // there was more
 };
-// Where programs behind the wall are looked for.
+// Programs behind the wall are looked for here.
 #define WALL_PATH "/usr/local/cuda/bin:/usr/bin:/bin"
 
 enum { WALL_OUTPUT = 65536 };
@@ -83,8 +83,8 @@ bool wall_has_room(char* why, size_t size);
 // ---- between the files of this room
 
 // In the child: sets up the level, except for the resource limits, then calls exec (sandbox.c).
-// Returns only on failure, with errno. What it starts ends with its parent, also with one that has
-// ended by now. user is the throw-away id, or -1. joined: the child has entered the grade's
+// Returns only on failure, with errno. The started program ends with its parent, also with one that
+// has ended by now. user is the throw-away id, or -1. joined: the child has entered the grade's
 // namespaces (namespaces.h).
 int sandbox_exec(enum wall_level level, const struct wall_job* job, pid_t parent, int user,
                  bool joined);
