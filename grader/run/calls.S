@@ -1,6 +1,6 @@
 // calls.S: where the student's calls through a pointer arrive. They are compiled with
 // -mindirect-branch=thunk-extern: the address is in a register. It has to be where one of the
-// student's own functions begins: of all of these gate.c has set the bit. The functions of the
+// student's own functions begins: gate.c has set the bit of each such place. The functions of the
 // runner and of the library cannot be reached by arithmetic, nor can bytes inside of a function, as
 // those of a constant are: they were instructions that nobody watches.
 #ifdef __x86_64__

@@ -8,8 +8,9 @@
 // variables, what it allocates, its stack, and [tensors, tensors + bytes).
 void gate_start(void* tensors, size_t bytes);
 
-// What the gates of the runtime's functions ask (gate_calls.awk) and end the program for: a call by
-// a kernel; an output that is no memory of the student's; a copy to memory of the host that is not.
+// The gates of the runtime's functions (gate_calls.awk) call these functions, which end the program
+// for: a call by a kernel; an output that is no memory of the student's; a copy to memory of the
+// host that is not.
 void gate_call(const char* function);
 void gate_output(const char* function, const void* output, size_t bytes);
 void gate_copy(const char* function, const void* from, int kind, const void* to, size_t bytes);

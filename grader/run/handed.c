@@ -94,14 +94,14 @@ static uint32_t word_at(const void* p) {
     return word;
 }
 
-// Where the word is in the table, or would be.
+// The place of the word in the table, or where it would be.
 static struct other* place(uint32_t word) {
     uint32_t at = word * 0x9e3779b1u >> (32 - TABLE_BITS);
     while (own->table[at].word && own->table[at].word != word) at = (at + 1) % TABLE;
     return &own->table[at];
 }
 
-// What arrives for a word, of either sign. False: the word itself.
+// Finds what arrives for a word, of either sign. False: the word itself.
 static bool arrives(uint32_t word, uint32_t* other) {
     const struct other* o = (word & ~SIGN) ? place(word & ~SIGN) : NULL;
     if (!o || !o->word) return false;
@@ -159,8 +159,8 @@ static void hand_over_pieces(unsigned char* to, const unsigned char* from, size_
     }
 }
 
-// What arrives for these bytes. A launcher may send its floats as doubles; or in pieces that end
-// within one.
+// Writes what arrives for these bytes. A launcher may send its floats as doubles; or in pieces that
+// end within one.
 static void hand_over(unsigned char* to, const unsigned char* from, size_t bytes) {
     for (size_t i = 0; i + 4 <= bytes; i += 4) {
         uint32_t other;
@@ -218,8 +218,8 @@ static struct piece* piece_at(void* at, size_t bytes) {
     return p;
 }
 
-// What arrives there. What a kernel has made is a result, if by chance one that an input is as
-// well.
+// Writes what arrives there. A number that a kernel has made is a result, even if by chance an
+// input is the same.
 static void arrive(const struct piece* p, unsigned char* to) {
     memcpy(to, p->host, p->bytes);
     hand_over(to, p->host, p->bytes);
@@ -244,7 +244,8 @@ void handed_before_launch(void* shared, size_t bytes) {
     arrive(p, shared);
 }
 
-// What no kernel has changed is the host's again; what one has comes back to the host.
+// Words that no kernel has changed are the host's again; those that one has changed come back to
+// the host.
 void handed_after_launch(void* shared, size_t bytes) {
     struct piece* p = own->others ? piece_at(shared, bytes) : NULL;
     unsigned char* arrived = p ? malloc(bytes + 1) : NULL;

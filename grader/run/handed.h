@@ -1,13 +1,13 @@
 // handed.h: what host code hands to the device beside the inputs.
 //
-// Host code that makes the results itself has to send them. Counted is all that could carry them:
+// Host code that makes the results itself has to send them. All that could carry them is counted:
 // arguments of kernels, copies from elsewhere than an input on the host, calls, memory that both
-// sides reach. Where that is much, the grader runs a case in which other numbers arrive than the
-// host has (check_hand_over(), check.h): a sum that the host has made does not follow from them,
-// in whatever form it was sent. Copies of the inputs do, also by way of memory of the launcher's.
+// sides reach. If that is much, the grader runs a case in which other numbers arrive than the host
+// has (check_hand_over(), check.h): a sum that the host has made does not follow from them, in
+// whatever form it was sent. Copies of the inputs do, also by way of memory of the launcher's.
 //
-// Who fetches from the device what arrived there could add that, and send the sums. What comes back
-// before the last kernel begins is counted, too, and all that is sent.
+// Host code that fetches from the device what arrived there could add that, and send the sums.
+// Bytes that come back before the last kernel begins are counted, too, and all that is sent.
 //
 // The functions are called with the vault open (vault.h).
 #ifndef HANDED_H

@@ -67,8 +67,8 @@ static size_t find(const void* p) {
     return low;
 }
 
-// Where `room` bytes are free, and the number of the block behind them. Behind the last block
-// first: the holes are looked through when the memory that is open is full.
+// Finds `room` free bytes, and the number of the block behind them. Behind the last block first:
+// the holes are looked through when the memory that is open is full.
 static char* find_room(size_t room, size_t* position) {
     const struct block* last = pool.count ? &pool.block[pool.count - 1] : NULL;
     char *end = last ? last->data + room_of(last->bytes) : pool.base, *at = pool.base;

@@ -24,7 +24,7 @@
 enum { WHOLE_COPIES = 16 };  // of arrays on the device, in a round
 enum { QUESTIONS = 8 };      // whether a launch has ended, each of another launch
 
-// What the launcher has allocated and not freed: a table for more than a process can have.
+// The launcher's allocations that are not freed: a table for more than a process can have.
 enum { ALLOCATIONS = 1 << 20 };
 
 struct live {
@@ -301,7 +301,7 @@ static bool does_kernels_work(const struct copy* c) {
     return !whole || to_output || ++book->whole_copies > WHOLE_COPIES;
 }
 
-// What a copy puts where the words are noted: of a large one the ends alone are made in some cases.
+// Notes the words of a copy: of a large one the ends alone are made in some cases.
 static void note_row(void (*note)(void* to, const void* from, size_t bytes), void* to,
                      const void* from, size_t bytes) {
 #ifdef CPU_DEVICE

@@ -43,10 +43,10 @@ void meter_note_host(size_t bytes);
 void meter_note_wait(void);
 
 // It asks whether that is done. The first time behind a launch the answer shall be no, whatever is
-// true: then this returns true. Who asks once more, or behind many launches, waits.
+// true: then this returns true. A launcher that asks once more, or behind many launches, waits.
 bool meter_note_query(void);
 
-// What happened since meter_start().
+// The counts since meter_start().
 struct meter meter_stop(void);
 
 #endif

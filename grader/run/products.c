@@ -1,5 +1,6 @@
-// products.c: see products.h. Who knew the key could multiply as wrongly without the instructions.
-// So it never lies where the student's code can read, and no copy of it stays on a stack.
+// products.c: see products.h. A kernel that knew the key could multiply as wrongly without the
+// instructions. So it never lies where the student's code can read, and no copy of it stays on a
+// stack.
 #include "run/products.h"
 
 #ifdef CPU_DEVICE

@@ -60,7 +60,7 @@ void cudev_on_finding(const char* kind, unsigned line, const char* text) {
     vault_close();
 }
 
-// What it notes beside them: at most once.
+// The device notes something beside them: at most once.
 void cudev_on_note(const char* kind, unsigned line, const char* text) {
     if (!answer) return;
     vault_open();
@@ -70,7 +70,7 @@ void cudev_on_note(const char* kind, unsigned line, const char* text) {
     vault_close();
 }
 
-// What the CPU device calls when it refuses a call or a launch.
+// The CPU device calls it when it refuses a call or a launch.
 void cudev_on_refusal(const char* call, int error, const char* line) {
     if (!answer) return;
     vault_open();
@@ -83,8 +83,8 @@ void cudev_on_refusal(const char* call, int error, const char* line) {
     vault_close();
 }
 
-// What the CPU device calls when it has diagnosed something (grader/cpu/README.md): the kind and
-// the whole report travel to the grader beside the results.
+// The CPU device calls it when it has diagnosed something (grader/cpu/README.md): the kind and the
+// whole report travel to the grader beside the results.
 void cudev_on_error(const char* kind, unsigned line, const char* text) {
     if (!answer) return;
     vault_open();
@@ -214,7 +214,7 @@ int run_widths(int (*call_with)(int64_t cols)) {
 // ---- one case
 
 // A part of the arena's head that is often opened and closed alone: a mapping of its own, which the
-// system need not cut out of another one.
+// system need not cut out of a larger one.
 static void* map_again(int fd, size_t offset, size_t bytes) {
     void* pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
     if (pages == MAP_FAILED) exit(2);
@@ -284,8 +284,8 @@ static void make_ends(uint32_t i) {
     const size_t bytes = t->ends * t->pitch;
     cudev_run_few(CUDEV_ALL_BLOCKS, 1);  // so the memory is taken where it is used
     must(cudaMalloc((void**)&far[i], bytes), "making room for the case");
-    // What the case does not have of an array is 0, be the array large or small: a mask or a list
-    // there makes no work.
+    // The rest of an array, which the case does not have, is 0, be the array large or small: a mask
+    // or a list there makes no work.
     if (!cudev_only_ends(bytes)) must(cudaMemset(far[i], 0, bytes), "clearing what is not shown");
     cudev_run_few(CUDEV_ALL_BLOCKS, 0);
     device[i] = far[i] + arena_before(t);
@@ -404,8 +404,8 @@ static void make_room(void) {
 
 enum { GONE = 0xff };  // a NaN in all types
 
-// All arrays get other addresses. What was in the old ones is gone: who has kept a pointer reads
-// NaN.
+// All arrays get other addresses. The contents of the old ones are gone: a launcher that has kept a
+// pointer reads NaN.
 static void move(void) {
     memcpy(left, device, sizeof left);
     make_room();
@@ -502,7 +502,7 @@ static void run_round(uint32_t r) {
     close_inputs(false);
     struct meter meter = meter_stop();
     bool error_left = cudaPeekAtLastError() != cudaSuccess;
-    // What a refused call has left is not the next call's. Where a launch was to fail, it is.
+    // The error of a refused call is not the next call's. If a launch was to fail, it is.
     if (status != 0 && layout->fail_at == 0) cudaGetLastError();
     must(cudaGetDevice(&device_after), "asking for the device");
     if (device_after != device_before)

@@ -4,8 +4,8 @@
 
 #include "wall/arena.h"
 
-// What was counted since cudev_reset_traffic(); nothing in a plain program. array: where each of
-// the `count` arrays lies on the device, or NULL.
+// The counts since cudev_reset_traffic(); none in a plain program. array: where each of the `count`
+// arrays lies on the device, or NULL.
 struct arena_traffic run_traffic(unsigned char* const* array, uint32_t count);
 
 #endif

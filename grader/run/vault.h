@@ -1,10 +1,10 @@
 // vault.h: memory of the runner that is closed while the student's code runs.
 //
-// What the runner tells the grader, and what it counts until then, lies in the student's process.
-// It is shut to the student's loads and stores, in kernels and on the host, by the page tables;
-// every function of the runner opens it, does what it has to, and closes it before it goes on to
-// code that is not its own. Before the launcher runs and after it there is no such code: there it
-// is held open, which saves most of the calls that change page tables.
+// The runner's answers to the grader, and its counts until then, lie in the student's process.
+// This memory is shut to the student's loads and stores, in kernels and on the host, by the page
+// tables; every function of the runner opens it, does what it has to, and closes it before it goes
+// on to code that is not its own. Before the launcher runs and after it there is no such code:
+// there it is held open, which saves most of the calls that change page tables.
 #ifndef VAULT_H
 #define VAULT_H
 
@@ -12,7 +12,7 @@
 
 enum { VAULT_PAGE = 4096 };
 
-// What lies in the vault from the start. Its addresses are constants: a pointer to it could be
+// The parts of the vault from the start. Their addresses are constants: a pointer to one could be
 // turned to something else. Pointers to the rest lie in it.
 extern struct vault {
     _Alignas(VAULT_PAGE) char book[VAULT_PAGE];    // meter.c
