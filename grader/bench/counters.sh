@@ -1,7 +1,7 @@
 #!/bin/sh
 # counters.sh: takes what Nsight Compute counts of a lesson's versions and peers for its text, on a
 # GPU with nvcc, ncu and, for peers, a Python with PyTorch, into plots/data/GPU/LESSON.counters.csv.
-# What is counted stands in grader/LESSON/counters.txt; with a second word, steps, in
+# The list of counts is grader/LESSON/counters.txt; with a second word, steps, it is
 # grader/LESSON/steps.txt: what the steps on the way change, into LESSON.steps.csv. The clock is
 # left alone, as in make bench.
 # usage: sh grader/bench/counters.sh 14_flash_tensor_core [steps]

@@ -9,7 +9,7 @@
 
 #include "bench/bench.h"
 
-// What a peer's call returns.
+// The answer of a peer's call.
 enum bench_peer_status { BENCH_PEER_OK, BENCH_PEER_NOT_OFFERED, BENCH_PEER_NO_MEMORY };
 
 // peers.py declares the same fields, in the same order.

@@ -309,8 +309,8 @@ static bool chosen(const struct bench_size* size) {
 static double deadline;
 static int sizes_left;
 
-// All versions at one size; `seconds`: the size's share. What does not fit into the GPU's memory is
-// a result, too.
+// All versions at one size; `seconds`: the size's share. A version that does not fit into the GPU's
+// memory has a result, too.
 static void time_size(const struct bench_size* size, double seconds) {
     struct bench_run run = {.random = 1};
     bool agreed = false;
