@@ -104,8 +104,8 @@ has_cuda() {
     grep -qE '__global__|__device__|__shared__|__constant__|__managed__|<<<|__noinline__|\<asm\>' "$1"
 }
 
-# What the files include, and what that includes: lines "path", in user folders alone. CUDA's own
-# headers, where a system has them among its own, are none of ours: "+name line file", with the
+# Finds what the files include, and what that includes: lines "path", in user folders alone. CUDA's
+# own headers, where a system has them among its own, are none of ours: "+name line file", with the
 # place of the #include.
 eval "set -- $places"
 user_folders=''
@@ -203,7 +203,7 @@ while IFS='	' read -r path line from; do
 done <"$work/sources"
 [ ! -e "$work/failed" ] || exit 1
 
-# What was compiled before is taken from there, if all that it is made of is the same.
+# A program that was compiled before is taken from there, if all that it is made of is the same.
 kept=
 if [ -n "${CUDEV_CACHE:-}" ] && [ -n "$run" ] && mkdir -p "$CUDEV_CACHE"; then
     kept=$CUDEV_CACHE/$({

@@ -1,4 +1,4 @@
-// What an array for textures is.
+// An array for textures.
 #ifndef CUDEV_ANY_ARRAYS_H
 #define CUDEV_ANY_ARRAYS_H
 

@@ -11,7 +11,7 @@
 #include "cpu/device/any.h"
 #include "cpu/device/worker.h"
 
-// A block of the heap is 2^(5 + kind) bytes, this among them. What is freed is kept by kinds.
+// A block of the heap is 2^(5 + kind) bytes, this among them. Freed blocks are kept by kinds.
 struct block {
     struct block* next;  // of the free ones of its kind
     uint64_t kind;

@@ -28,11 +28,12 @@ enum {
 // All of them; the last one has no id.
 extern const struct known_card cards[];
 
-// Of these the one with the least shared memory, threads and blocks on a multiprocessor: what runs
-// there runs on all of them.
+// The card with the least shared memory, threads and blocks on a multiprocessor: a kernel that runs
+// there runs on all cards.
 #define CARD_STRICTEST "rtx3090"
 
-// One that is newer than Hopper GPUs. Its blocks have as much shared memory as the strictest one's.
+// A card that is newer than Hopper GPUs. Its blocks have as much shared memory as the strictest
+// one's.
 #define CARD_NEWER "rtx5090"
 
 // The card of this id; the first one for NULL or ""; NULL if there is none.

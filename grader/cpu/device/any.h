@@ -1,4 +1,4 @@
-// What grader/cpu/any adds to the device where it is linked: never to a graded program.
+// The additions of grader/cpu/any to the device where it is linked: never to a graded program.
 #ifndef CUDEV_DEVICE_ANY_H
 #define CUDEV_DEVICE_ANY_H
 
@@ -35,8 +35,8 @@ void cudev_any_delete_array_sized(void* p, size_t bytes);
 struct cudaPitchedPtr cudev_any_array(const struct cudaArray* array, size_t* element)
     __attribute__((weak));
 
-// What a failed assert() of a kernel does: it ends the launch with cudaErrorAssert, as on a GPU,
-// and the program goes on. Where this is not defined, the program ends.
+// A failed assert() of a kernel calls it: it ends the launch with cudaErrorAssert, as on a GPU, and
+// the program goes on. If it is not defined, the program ends.
 void cudev_any_assert(const char* condition, const char* file, unsigned line, const char* function)
     __attribute__((weak));
 

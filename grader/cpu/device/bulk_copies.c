@@ -241,7 +241,8 @@ static void write_global(struct worker* w, struct bulk_copy* c) {
     free(c->read);
 }
 
-// Who was told that a store had been read may take it for written: others come first, now and then.
+// A thread that was told that a store had been read may take it for written: others come first, now
+// and then.
 static void come_late(const struct worker* w, const struct bulk_copy* c) {
     const struct timespec time = {0, rand() % 500000};
     if (c->read && w->launch->crowded) nanosleep(&time, NULL);
@@ -270,7 +271,7 @@ void cudev_bulk_wait(unsigned pending, int written, const char* file, int line) 
     all->stores = left;
 }
 
-// What a store has not read yet when its block ends, nobody knows.
+// Nobody knows what a store will read that has not read when its block ends.
 void cudev_bulk_end(struct worker* w) {
     struct bulk_copies* all = &w->hopper->bulk;
     for (unsigned i = 0; i < all->loads; i++)

@@ -1,4 +1,4 @@
-// The card that the device poses as. A process may begin on another one, which is device 0 then.
+// The card that the device poses as. A process may begin on another card, which is device 0 then.
 #include <stdlib.h>
 
 #include "cpu/device/worker.h"

@@ -84,10 +84,10 @@ struct far_place cudev_far_at(const volatile void* p, size_t bytes) {
     if (row >= rows_of(a) || byte + bytes > a->row_bytes) return place;
     index_of(a, row, place.index);
     const size_t right = 1 + units_of(place.index), found = distance / a->unit;
-    // Upper bits that are lost make an index smaller. What is larger was computed for a row that
+    // Upper bits that are lost make an index smaller. A larger index was computed for a row that
     // does not exist: row N of one batch, which is as far from row 0 as that of the next.
     if (found > right) return place;
-    // So may what was computed for an array before this one.
+    // So may an index that was computed for an array before this one.
     for (const struct far_array* other = arrays; other < a && found < right; other++)
         if (is_behind(other, address)) return place;
     place.near = a->near + row * a->pitch + byte;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include "cpu/device/limits.h"
 
-// What lies at an address among such rows.
+// The thing at an address among such rows.
 struct far_place {
     enum {
         FAR_ROW,      // a byte of a row

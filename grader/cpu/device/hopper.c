@@ -1,4 +1,5 @@
-// What only Hopper GPUs have: the state of a block, and the checks that all its instructions share.
+// Things that only Hopper GPUs have: the state of a block, and the checks that all its instructions
+// share.
 #include "cpu/device/hopper.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-// What only Hopper GPUs have, of the block that a worker runs: mbarriers, copies by TMA, products
-// of warpgroups, registers that warps pass on. Each file has its state here; see the README.
+// Things that only Hopper GPUs have, of the block that a worker runs: mbarriers, copies by TMA,
+// products of warpgroups, registers that warps pass on. Each file has its state here; see the
+// README.
 #ifndef CUDEV_DEVICE_HOPPER_H
 #define CUDEV_DEVICE_HOPPER_H
 

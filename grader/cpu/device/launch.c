@@ -201,7 +201,7 @@ static void report_endless(int used, double limit) {
     cudev_report_end(EXIT_WATCHDOG);
 }
 
-// CPU seconds of all workers together: who of them gets how many blocks depends on what else the
+// CPU seconds of all workers together: the number of blocks that each gets depends on what else the
 // machine does.
 static double all_seconds(int used) {
     double sum = 0;

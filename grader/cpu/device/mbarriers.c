@@ -10,7 +10,7 @@
 
 enum { MAX_COUNT = (1 << 20) - 1 };
 
-// What a barrier's memory holds.
+// The content of a barrier's memory.
 static uint64_t mark_of(const struct mbarriers* all, const struct mbarrier* b) {
     return 0x6d62617272696572u ^ (uint64_t)(b - all->barrier);
 }

@@ -70,8 +70,8 @@ bool cudev_memory_init(void) {
     return state == READY;
 }
 
-// The arrays of which little is there, and a little around them: not the gaps before. Who is far
-// out of an array shall not write there unseen; who is near is found with arrays that are whole.
+// The arrays of which little is there, and a little around them: not the gaps before. An access far
+// out of an array shall not write there unseen; a near one is found with arrays that are whole.
 enum { AROUND = 1 << 20 };
 static void protect_hollow(int protection) {
     const size_t page = (size_t)getpagesize();

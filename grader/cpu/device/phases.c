@@ -99,7 +99,8 @@ static const struct mbarrier* overrun(const struct worker* w, const struct mbarr
     return NULL;
 }
 
-// The other phases of a barrier have the other parity: who waits twice for one does not wait.
+// The other phases of a barrier have the other parity: a thread that waits twice for one does not
+// wait.
 static void note_wait(struct mbarrier* b, unsigned thread, unsigned parity,
                       const struct place* at) {
     if (!b->waited) b->waiter = thread;

@@ -182,7 +182,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, block_size, shared_bytes);
 }
 
-// What each of so many blocks of a multiprocessor can have.
+// The shared memory that each of so many blocks of a multiprocessor can have.
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared_bytes, const void* kernel,
                                                       int blocks, int block_size) {
     if (!shared_bytes || !kernel) return cudev_null(__func__);

@@ -37,7 +37,7 @@ static inline struct shared_memory* cudev_shared_around(const struct worker* w, 
 }
 // The member at p of the structure that lies over dynamic shared memory; NULL: not known.
 const struct cudev_member* cudev_member_at(const struct worker* w, const void* p);
-// What lies at p, in the shared memory of this block: "full[1]".
+// The name of what lies at p, in the shared memory of this block: "full[1]".
 void cudev_shared_name(const struct worker* w, const void* p, char* text, size_t size);
 
 static inline bool cudev_in_window(const struct worker* w, const void* p, unsigned bytes) {

@@ -8,7 +8,7 @@
 
 enum { MAX_RANK = 5 };
 
-// What tensor_map_encode() leaves in the 128 bytes of a CUtensorMap.
+// tensor_map_encode() leaves this in the 128 bytes of a CUtensorMap.
 struct tensor_map {
     uint64_t magic;
     char* data;

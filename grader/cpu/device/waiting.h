@@ -1,5 +1,5 @@
-// What the threads of a block wait for: its barrier, and the calls that lanes of a warp make
-// together. barrier.c, warp.c and named_barriers.c keep this up to date.
+// The things that the threads of a block wait for: its barrier, and the calls that lanes of a warp
+// make together. barrier.c, warp.c and named_barriers.c keep this up to date.
 #ifndef CUDEV_WAITING_H
 #define CUDEV_WAITING_H
 

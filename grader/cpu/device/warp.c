@@ -190,8 +190,8 @@ bool cudev_warp_settle(struct worker* w) {
                 together |= 1u << i;
                 in->group[g] = in->group[--in->count];
             }
-            // Which lanes are active together is not promised: who checks a program has two groups
-            // of them, so that a shuffle which takes this mask for the warp reads nobody.
+            // Which lanes are active together is not promised: a checked run has two groups of
+            // them, so that a shuffle which takes this mask for the warp reads nobody.
             const bool in_parts = lane[__builtin_ctz(together)].arg && is_checked(w);
             const uint32_t later = in_parts ? upper_half(together) : 0;
             for (uint32_t rest = together; rest; rest &= rest - 1) {

@@ -129,7 +129,7 @@ void cudev_named_barriers_blame(const struct worker* w);
 void cudev_async_copies_create(struct worker* w);  // once for each worker
 void cudev_async_copies_begin(struct worker* w);   // a block begins: nothing is under way
 void cudev_async_copies_end(struct worker* w);     // a watched block ends: what is left
-// Where a copy to p was issued that its thread has not waited for; NULL: there is none.
+// The place where a copy to p was issued that its thread has not waited for; NULL: there is none.
 const void* cudev_copy_awaited(const struct worker* w, const void* p, unsigned* thread);
 
 // ---- launch.c -----------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ const struct known_card* cudev_card(void);
 // The card of another device.
 const struct known_card* cudev_card_of(int number);
 
-// The current device's number, and how many there are: 2 if the process began on another one.
+// The current device's number, and how many there are: 2 if the process began on another device.
 int cudev_device(int* count);
 
 bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit);

@@ -10,8 +10,8 @@
 #include_next <cuda_runtime.h>
 #pragma clang force_cuda_host_device end
 
-// What clang makes of kernel<<<grid, block, shared_bytes, stream>>>(): the first, or where it finds
-// no CUDA the second, an older form.
+// clang makes calls of kernel<<<grid, block, shared_bytes, stream>>>(): the first, or where it
+// finds no CUDA the second, an older form.
 extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes = 0,
                                                 cudaStream_t stream = 0);
 extern "C" cudaError_t cudaConfigureCall(dim3 grid, dim3 block, size_t shared_bytes = 0,

@@ -249,7 +249,7 @@ typedef struct cudev_stream* cudaStream_t;
 typedef struct cudev_event* cudaEvent_t;
 #define cudaStreamDefault 0x00
 #define cudaStreamNonBlocking 0x01
-// The default stream by its name, and another one that each thread of the host has.
+// The default stream by its name, and another stream that each thread of the host has.
 #define cudaStreamLegacy ((cudaStream_t)0x1)
 #define cudaStreamPerThread ((cudaStream_t)0x2)
 #define cudaEventDefault 0x00

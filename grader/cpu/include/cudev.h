@@ -1,4 +1,4 @@
-// What a program that links the CPU device may use beyond CUDA's API. Plain C.
+// Functions that a program may use beyond CUDA's API if it links the CPU device. Plain C.
 #ifndef CUDEV_H
 #define CUDEV_H
 
@@ -36,7 +36,7 @@ void cudev_on_finding(const char* kind, unsigned line, const char* text) __attri
 // A program may define this function. It is called at most once, beside the findings, for what may
 // be a mistake: it explains a wrong result, and a result may be right all the same. kind:
 // "bad_mask", of a shuffle that reads a lane which its mask does not name; "async_order", of a
-// wgmma that nobody has waited for when its block ends. line, text: as above.
+// wgmma that nobody has waited for when its block ends. line, text: as for cudev_on_finding().
 void cudev_on_note(const char* kind, unsigned line, const char* text) __attribute__((weak));
 
 // A program may define this function. It is called for each call of the API, and each launch, that
@@ -83,7 +83,7 @@ struct cudev_traffic {
     unsigned long long shared_store_wavefronts, shared_store_conflicts;
     unsigned long long atomics;         // by threads, global and shared
     unsigned long long shared_atomics;  // those of them on shared memory
-    // What they move, each there and back: in none of the loads and stores above.
+    // Bytes that atomics move, each there and back: in none of the loads and stores above.
     unsigned long long global_atomic_bytes, global_atomic_requests;
     unsigned long long global_atomic_sectors, global_atomic_ideal_sectors;
     unsigned long long shared_atomic_bytes, shared_atomic_requests;
@@ -199,7 +199,7 @@ void cudev_set_results(const struct cudev_array* array, unsigned count);
 // ("wrapped_index"). unit: 2^32 times the size of an element, and all rows together are shorter.
 void* cudev_spread(void* p, const size_t count[3], size_t row_bytes, size_t pitch, size_t unit);
 
-// What the program has asked of the device so far. Bytes, counted since the start.
+// The program's requests to the device so far. Bytes, counted since the start.
 struct cudev_stats {
     unsigned long long launches;  // kernels that ran
     unsigned long long bytes_to_device;

@@ -1,12 +1,13 @@
 // Parts of CUDA that this device lacks: words of the source, and headers. Each function of the
-// runtime's documentation is declared in include/cuda_runtime_api.h or stands here. What the device
-// has and a graded file may not call, wall/inspect.c refuses with its reason: copies in three
+// runtime's documentation is declared in include/cuda_runtime_api.h or stands here. wall/inspect.c
+// refuses, with its reason, what the device has and a graded file may not call: copies in three
 // dimensions, functions of the host in a stream.
 #include "cpu/rewrite/rewrite.h"
 #include <stdio.h>
 #include <string.h>
 
-// What a file that is not graded may use all the same: include/any has it, cpu/any runs it.
+// Words that a file that is not graded may use all the same: include/any has them, cpu/any runs
+// them.
 static const char words_of_any[] =
     "tex1D tex2D tex3D tex1Dfetch tex2DLayered cudaTextureObject_t cudaTextureDesc "
     "cudaResourceDesc "
@@ -174,7 +175,7 @@ static const struct absent {
        "plain C"},
 };
 
-// Is the word of n characters one of these? "cudaGraph*" is whatever begins so.
+// Is the word of n characters one of `words`? "cudaGraph*" stands for all that begin so.
 static bool is_among(const char* words, const char* word, size_t n) {
     for (size_t m; *words; words += m + (words[m] == ' ')) {
         m = strcspn(words, " ");

@@ -1,5 +1,5 @@
-// A brace that is missing or too many. What follows is then read as what it is not: the next kernel
-// as a part of the one before. So this is looked for first.
+// A brace that is missing or too many. The rest is then read as what it is not: the next kernel as
+// a part of the one before. So this is looked for first.
 #include <stdlib.h>
 #include <string.h>
 #include "cpu/rewrite/rewrite.h"
@@ -46,7 +46,7 @@ static const char* next_condition(const char* p, const char* end, const char** w
     return NULL;
 }
 
-// What is open: of each { its token; and how many were open at each #if around.
+// The open braces: of each { its token; and how many were open at each #if around.
 struct braces {
     size_t open[DEEPEST];
     int depth, at_if[DEEPEST], conditions;

@@ -66,7 +66,7 @@ static char* parameter_names(size_t open, size_t close) {
     }
 }
 
-// A kernel returns nothing. What stands in front of __global__ is not read: it may be a macro's.
+// A kernel returns nothing. The words in front of __global__ are not read: they may be a macro's.
 static void check_returns_void(size_t global, size_t name) {
     static const char types[] = "int unsigned float double char short long bool auto size_t";
     for (size_t i = global; i < name; i = next(i))

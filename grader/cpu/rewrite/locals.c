@@ -54,7 +54,7 @@ static size_t opening(size_t close) {
     return close;
 }
 
-// What stands in front of the template arguments that end at the > at `close`; `close` itself if
+// The token in front of the template arguments that end at the > at `close`; `close` itself if
 // there are none.
 static size_t before_arguments(size_t close) {
     int depth = 0;

@@ -68,8 +68,8 @@ static void rewrite_noinline(size_t i) {
         replace(i, "__attribute__((noinline))");  // no macro: the C++ library uses that word
 }
 
-// What this device lacks says more than what follows from it. Around #if it may be meant for nvcc
-// alone.
+// The word for a thing that this device lacks says more than its consequences. Around #if it may be
+// meant for nvcc alone.
 static void look_for_absent(void) {
     int conditions = any_source && has_include_guard() ? -1 : 0;
     bool in_define = false;  // of a macro that may have no use

@@ -1,4 +1,4 @@
-// What the files of the rewriter share: the tokens of the source, and one section for each file.
+// Shared by the files of the rewriter: the tokens of the source, and one section for each file.
 // Positions are indices into `tokens`.
 #ifndef CUDEV_REWRITE_H
 #define CUDEV_REWRITE_H

@@ -21,7 +21,7 @@ static void take_out(size_t from, size_t to, struct text* align) {
     if (!align->length) add(align, "1");
 }
 
-// Tokens [from, to) but those that were taken out, and a blank. What stood together stays
+// Tokens [from, to) but those that were taken out, and a blank. Tokens that stood together stay
 // together: << and == are two tokens each.
 static void add_kept(struct text* t, size_t from, size_t to) {
     bool any = false, apart = false;

@@ -399,7 +399,7 @@ static void boxes(void) {
     cudaGetLastError();
 }
 
-// What the host does in a stream comes between what stands before and after it.
+// A host function in a stream runs between what stands before and after it.
 static int seen[3], calls;
 static void look(void* data) {
     seen[calls++] = *(int*)data;

@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(TWICE, 2) bounds(int);
 __global__ void __launch_bounds__(TWICE, 2) bounds(int) {}
 #undef TWICE
 #define TWICE 96
-// What the bounds name is a parameter here: nothing is asked.
+// The bounds name a parameter here: nothing is asked.
 __global__ void __launch_bounds__(most) bounds_unknown(int most) {}
 
 static void within_bounds(void) {

@@ -1,5 +1,5 @@
 // The instructions of hopper.h in the plain build: what is asynchronous happens as late as it may, so
-// that a mistake shows in the numbers. What they compute is in hardware/hopper.cu.
+// that a mistake shows in the numbers. hardware/hopper.cu has what they compute.
 #include "hopper.h"
 #include "test.h"
 #include "cudev.h"
@@ -165,7 +165,7 @@ static void check_attributes(void) {
     CHECK_CUDA(cudaLaunchKernelEx(&config, ranks, out_gpu));
     for (int b = 0; b < 8; b++) CHECK(int_at(out_gpu, b) == b % 2 + 512);
     CHECK_CUDA(cudaLaunchKernelEx(&config, neighbours<64>, new_ints(8 * 64, 0)));
-    // What is refused: another cluster than the kernel's, half of one, two dimensions of it, what is
+    // Refused are another cluster than the kernel's, half of one, two dimensions of it, what is
     // not here, no list of attributes, too much memory.
     CHECK(cudaLaunchKernelEx(&config, votes, out_gpu) == cudaErrorInvalidValue);
     config.gridDim = 7;

@@ -155,7 +155,7 @@ static float product_of(float* out, float a) {
     return d;
 }
 
-// What a grader sets to find out what came from mma.sync.
+// A grader sets it to find out what came from mma.sync.
 static int opened;  // times that it was opened and not closed; negative: a product was made then
 static double large_4_times(double a, double b) {
     if (opened != 1) opened = -100;

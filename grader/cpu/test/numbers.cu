@@ -106,7 +106,7 @@ static void bits_and_math(void) {
     CHECK(__saturatef(NAN) == 0.0f && __float2int_rn(2.5f) == 2 && __fmaf_rn(2, 3, 4) == 10.0f);
 }
 
-// What functions.cu, which knows the hardware's words, does not call.
+// Functions that functions.cu, which knows the hardware's words, does not call.
 template <int a, int b> static float two(float x) {
     return x * (a + b);
 }

@@ -1,4 +1,4 @@
-// What the self-checking programs of this folder share.
+// Shared by the self-checking programs of this folder.
 #ifndef CUDEV_TEST_H
 #define CUDEV_TEST_H
 

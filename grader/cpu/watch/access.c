@@ -142,9 +142,9 @@ static uint64_t offset_of(struct watch* watch, const volatile void* p, unsigned 
 }
 
 // Before a thread tells others something, in a flag or in the data itself, they run as far as they
-// can: who does not wait for it goes on without it, and that is found. Threads start in the order
-// of their numbers, so what comes first would seem to have been waited for. Not so often that a
-// lock for which many spin takes long, and not for sums in global memory.
+// can: a thread that does not wait for it goes on without it, and that is found. Threads start in
+// the order of their numbers, so what comes first would seem to have been waited for. Not so often
+// that a lock for which many spin takes long, and not for sums in global memory.
 static void tell_late(struct watch* watch, uint64_t offset, enum cudev_access access) {
     if (access < CUDEV_ATOMIC || !is_write(access) || watch->range) return;
     const unsigned thread = watch->worker->current;
@@ -223,8 +223,8 @@ void cudev_access_arrival(struct worker* w, const void* to, const void* from, un
     check(watch, offset, bytes, CUDEV_WRITE, pc);
 }
 
-// Since the issue these bytes counted as not written. Who has written to them, for another tile or
-// for what goes out, finds on a GPU what the copy has brought.
+// Since the issue these bytes counted as not written. A thread that has written to them, for
+// another tile or for what goes out, finds on a GPU what the copy has brought.
 void cudev_access_left(struct worker* w, unsigned thread, const void* to, unsigned bytes,
                        const void* pc) {
     struct watch* watch = w->watch;

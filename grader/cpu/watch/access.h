@@ -13,7 +13,7 @@ void cudev_access(const volatile void* p, size_t bytes, enum cudev_access access
 // or in smaller pieces where the address asks for it.
 void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access access,
                         const void* pc);
-// Before a read of these bytes by __ldg().
+// Called before a read of the bytes by __ldg().
 void cudev_access_cached(const volatile void* p, size_t bytes, const void* pc);
 
 // ---- the device's own instructions: see struct cudev_watcher ------------------------------------

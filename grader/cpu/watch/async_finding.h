@@ -16,7 +16,7 @@ struct side cudev_side_of_copy(const struct watch* watch, const struct bulk_copy
 // A finding about what lies at p in shared memory; NULL: about registers.
 void cudev_async_found(struct watch* watch, const char* p, struct side later, struct side earlier,
                        const char* why, const char* next);
-// What is to be done, for `next`.
+// The next step, for `next`.
 extern const char cudev_wait_first[], cudev_hand_back[];
 
 // The access `me` of a thread to the word at `offset` is not ordered behind `earlier`, of TMA or

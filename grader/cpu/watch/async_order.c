@@ -3,7 +3,7 @@
 // A load by TMA writes shared memory at any time from its issue until somebody has waited at its
 // mbarrier; a store, and a product of wgmma, reads it at any time from the issue until the wait.
 // So each is looked at twice: at the issue, what came before it, and at the end, what came in
-// between. What comes after meets the slots that the end leaves.
+// between. Later accesses meet the slots that the end leaves.
 #include "cpu/watch/async_order.h"
 #include <string.h>
 #include "cpu/device/watcher.h"
@@ -167,7 +167,8 @@ static bool is_load(const struct bulk_copy* c) {
 
 static struct act running_act;  // of the callbacks below; one worker runs while checks are on
 
-// What threads of this launch have written to global memory, and TMA reads or adds to.
+// Checks that a fence follows what threads of this launch have written to global memory, and TMA
+// reads or adds to.
 static void check_fenced(struct watch* watch, const struct bulk_copy* c, const char* p,
                          unsigned bytes) {
     for (unsigned x = 0; x < bytes && offset_of(p + x) < WINDOW_OFFSET; x += 4)

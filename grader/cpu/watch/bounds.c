@@ -185,8 +185,8 @@ void cudev_bounds_misaligned(struct watch* watch, uint64_t offset, size_t bytes,
 
 // How far an index may lead beside an array and nothing is ended: 256 KB, fewer bytes than lie
 // between the variables of two threads, and more than the longest array in shared memory has behind
-// a row. type: "'volatile float [2][16]'", of elements of the language or of CUDA. What other
-// structures hold nobody knows here.
+// a row. type: "'volatile float [2][16]'", of elements of the language or of CUDA. Nobody knows
+// here what other structures hold.
 static long long near_elements(const char* type) {
     enum { NEAR = 1 << 18 };
     static const struct {

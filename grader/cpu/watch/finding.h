@@ -25,7 +25,7 @@ enum found {
     FOUND_ORDER_OF_SUM,  // floats are added in any order; with CUDEV_CROWDED_BLOCKS
 };
 
-// What is known of a thread: itself, its warp, its block.
+// The known part of a thread's place: itself, its warp, its block.
 enum among { ONE_THREAD, AMONG_WARP, AMONG_BLOCK };
 
 // Source lines are looked up when a finding is printed.
@@ -70,7 +70,7 @@ const struct source_line* cudev_first_line(const struct located_finding* r);
 const struct source_line* cudev_second_line(const struct located_finding* r);
 
 const char* cudev_finding_kind(const struct finding* f);  // "out_of_bounds"
-// What is wrong, for `why` of a finding, where the mistake is no missing order.
+// The fault, for `why` of a finding whose mistake is no missing order.
 extern const char cudev_other_swizzle[];
 // The kind as cudev_on_finding() is told it, where that knows more: "race_of_writes", "swizzle",
 // "cached_read", "copy_on_its_way", "copy_not_awaited", "uninitialised_copy",

@@ -19,7 +19,7 @@ static uint32_t instruction(log_entry e) {
     return (uint32_t)(e >> 32);
 }
 
-// Where it stands in the code; rounds come last.
+// The place of an entry in the code; rounds come last.
 static uintptr_t place(log_entry e) {
     return log_kind(e) == LOG_ROUND ? UINTPTR_MAX : (uintptr_t)sites()->pc[log_site(e)];
 }
@@ -44,8 +44,8 @@ static bool in_round(const struct reader* r, log_entry round) {
     return false;
 }
 
-// Takes away the groups that wait for another one at the beginning of a round; returns how many are
-// left.
+// Takes away the groups that wait for another group at the beginning of a round; returns how many
+// are left.
 static unsigned without_waiting(const struct reader* r, unsigned* leader, unsigned groups) {
     unsigned going = 0, left[WARP_SIZE];
     for (unsigned g = 0; g < groups; g++) {

@@ -66,8 +66,8 @@ void cudev_profile_block_ends(struct watch* watch) {
     cudev_lockstep_merge_all(watch);
 }
 
-// What is loaded from now on comes behind all that the block has loaded. The blocks of a cluster do
-// not wait for each other here.
+// Loads from now on come behind all loads of the block so far. The blocks of a cluster do not wait
+// for each other here.
 static void all_threads_meet(struct watch* watch) {
     cudev_lockstep_merge_all(watch);
     if (watch->worker->launch->cluster == 1) watch->parts.barriers++;

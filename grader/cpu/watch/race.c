@@ -142,11 +142,11 @@ static void check_groups(struct watch* watch, uint64_t offset, const uint64_t* s
     }
 }
 
-// Who comes later and is ordered behind an ordinary write is so behind all that came before it: all
-// earlier accesses to these bytes have been reported or can go. An atomic hides nothing: other
-// atomics need no order behind it, but they do need one behind ordinary accesses of before, its own
-// thread's, too. Of those the reads stay, and the last write; of the atomics the newest of another
-// thread.
+// A later access that is ordered behind an ordinary write is ordered behind all that came before
+// it: all earlier accesses to these bytes have been reported or can go. An atomic hides nothing:
+// other atomics need no order behind it, but they do need one behind ordinary accesses of before,
+// its own thread's, too. Of ordinary accesses the reads stay, and the last write; of atomics the
+// newest of another thread.
 static void record_write(uint64_t* slot, uint64_t floor, uint64_t me) {
     const uint64_t bytes = me & (uint64_t)15 << SLOT_MASK_SHIFT;
     const uint64_t readers = me & SLOT_ATOMIC && slot[1] < FIRST_TIME ? slot[1] : 0;

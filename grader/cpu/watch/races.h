@@ -41,8 +41,8 @@ static inline uint64_t cudev_order_known(struct watch* watch, unsigned thread, u
     return known;
 }
 
-// What thread `other` has written up to this time comes, as far as `thread` knows, before a fence
-// between the proxies; and so before what TMA and wgmma do for `thread` from now on.
+// Up to the returned time, as far as `thread` knows, the writes of thread `other` come before a
+// fence between the proxies; and so before what TMA and wgmma do for `thread` from now on.
 uint64_t cudev_order_fenced(struct watch* watch, unsigned thread, unsigned other);
 void cudev_order_fence_proxy(struct watch* watch);  // the running thread calls the fence
 // `thread` learns what `other` did up to this time.
@@ -62,8 +62,9 @@ void cudev_order_sync(struct watch* watch, uint64_t offset, bool reads, bool wri
 // atomic; ordinary reads need a fence behind what the thread has seen.
 bool cudev_order_covers(struct watch* watch, uint64_t offset, uint64_t earlier, unsigned thread,
                         bool strong);
-// The blocks with numbers of this group (watch.h) that ran at `since` or later, an earlier time of
-// this launch: has the thread acquired no release of any of them? *block: one of them.
+// Some blocks with numbers of this group (watch.h) ran at `since`, an earlier time of this launch,
+// or later. True if the running block is not one of them and the thread has acquired no release of
+// theirs. *block: the earliest of these blocks.
 bool cudev_order_unknown_block(struct watch* watch, uint64_t since, unsigned group, unsigned thread,
                                bool strong, uint64_t* block);
 // The running thread calls a fence between the proxies for global memory. Has anybody done so since

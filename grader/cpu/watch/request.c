@@ -74,7 +74,7 @@ static void note_touched(struct watch* watch, const struct sector* s, enum log_k
 }
 
 // Which bytes of the sector are loaded again? Those that any warp has loaded before the last
-// barrier of the block, unless another one has been first since. And those that this warp has
+// barrier of the block, unless another warp has been first since. And those that this warp has
 // loaded itself, and no other warp since. From now on it has loaded all that it loads now.
 static uint32_t loaded_before(struct block_read* r, const struct sector* s, unsigned warp,
                               uint16_t barriers) {
@@ -266,7 +266,7 @@ void cudev_request(struct watch* watch, const struct request* q) {
         count_global(watch, c, q);
 }
 
-// What a block loads again by TMA is no waste: one thread loads for all warps, tile after tile.
+// A second load of a block by TMA is no waste: one thread loads for all warps, tile after tile.
 void cudev_request_sector(struct watch* watch, log_entry instruction, uint32_t sector,
                           uint32_t bytes, unsigned warp) {
     const struct sector s = {sector, bytes};

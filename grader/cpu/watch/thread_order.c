@@ -125,7 +125,7 @@ void cudev_order_barrier(struct watch* watch) {
     if (watch->order.fences) join_all_fenced(watch);
 }
 
-// What a lane did that has returned is ordered by no __syncwarp() it has not come to.
+// The accesses of a lane that has returned are ordered by no __syncwarp() to which it has not come.
 void cudev_order_warp_barrier(struct watch* watch, unsigned warp, uint32_t lanes) {
     const unsigned left = watch->worker->launch->threads - warp * WARP_SIZE;
     watch->groups = true;

@@ -18,7 +18,7 @@ enum { SLOT_MASK_SHIFT = 16, SLOT_THREAD_SHIFT = 22, SLOT_TIME_SHIFT = 32 };
 #define SLOT_VOLATILE ((uint64_t)1 << 21)
 #define ONE_TICK ((uint64_t)1 << SLOT_TIME_SHIFT)
 
-// Times begin here. What stands in a slot and is smaller is no access.
+// Times begin here. A smaller number in a slot is no access.
 #define FIRST_TIME ((uint64_t)1 << (SLOT_TIME_SHIFT + 16))
 
 static inline unsigned slot_thread(uint64_t slot) {
@@ -139,7 +139,8 @@ struct fences {
     bool before_barrier;            // some thread did, before the last __syncthreads()
     uint64_t barrier[MAX_THREADS];  // the __syncthreads() before the thread's last device fence
     uint64_t warp[MAX_THREADS];     // the __syncwarp() before it
-    // What the thread knew then of others by named barriers: upper halves of times; by_rows alone.
+    // The thread's knowledge then of others by named barriers: upper halves of times; by_rows
+    // alone.
     uint32_t known[MAX_THREADS][MAX_THREADS];
 };
 

@@ -35,7 +35,7 @@ static void freed(const struct allocation* a) {
     cudev_shadow_drop(RACE_SHADOW[offset >> 2], (a->bytes + 3) / 4 * sizeof RACE_SHADOW[0]);
 }
 
-// What is copied on the device to constant memory is an input, or was made of one.
+// Data that is copied on the device to constant memory is an input, or was made of one.
 static void copies(const char* function, const void* dst, const void* src, size_t bytes) {
     struct watch_state* s = watch_state();
     const char *begin = dst, *end = begin + bytes;

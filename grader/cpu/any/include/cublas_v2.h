@@ -1,5 +1,6 @@
-// cuBLAS as far as a program sets it up: handles, modes and streams. What computes with it is
-// refused, with its name and line, when the program gets there: other kernels of the same file run.
+// cuBLAS as far as a program sets it up: handles, modes and streams. A call that computes with it
+// is refused, with its name and line, when the program gets there: other kernels of the same file
+// run.
 #ifndef CUDEV_CUBLAS_H
 #define CUDEV_CUBLAS_H
 

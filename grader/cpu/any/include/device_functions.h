@@ -1,2 +1,2 @@
-// What this header of CUDA has is in cudev_any.h.
+// cudev_any.h has what this header of CUDA has.
 #include "cudev_any.h"

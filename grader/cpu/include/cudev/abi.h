@@ -1,4 +1,4 @@
-// What the headers a .cu includes and the C runtime of the CPU device agree on.
+// The interface between the headers that a .cu includes and the C runtime of the CPU device.
 // Nothing here is for a .cu to call: kernels use CUDA's own names, which the headers define.
 #ifndef CUDEV_ABI_H
 #define CUDEV_ABI_H
@@ -94,7 +94,7 @@ void cudev_clean_watched_stack(void);  // in an instrumented program
 int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,
                  size_t bytes);
 
-// What cudaLaunchKernelEx() says of a launch: fills in all but the kernel's name, parameters and
+// Fills in what cudaLaunchKernelEx() says of a launch: all but the kernel's name, parameters and
 // place. Returns an error for attributes that are not here.
 cudaError_t cudev_configure(struct cudev_launch_site* site, const cudaLaunchConfig_t* config);
 
@@ -107,7 +107,7 @@ void cudev_pop_site(struct cudev_launch_site* site);
 void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p,
                           size_t bytes);
 
-// What the C++ forms of the API call: cudev/api.h.
+// The C++ forms of the API call these: cudev/api.h.
 cudaError_t cudev_malloc_at(void** p, size_t bytes, const char* file, int line);
 cudaError_t cudev_to_symbol(void* symbol, size_t symbol_bytes, const void* src, size_t bytes,
                             size_t offset, enum cudaMemcpyKind kind);
@@ -142,7 +142,7 @@ unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned lon
 // the rest becomes zero. Nothing arrives before the calling thread has waited for it.
 void cudev_copy_async(void* to, const void* from, unsigned bytes, unsigned used, const char* file,
                       int line);
-// What the thread has issued since its last commit is a group, maybe an empty one.
+// The copies that the thread has issued since its last commit are a group, maybe an empty one.
 void cudev_copy_commit(void);
 // All groups of the thread but its `pending` newest have arrived.
 void cudev_copy_wait(unsigned pending);

@@ -172,8 +172,8 @@ inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*k
     const cudev::named_launch named = {"cudaLaunchKernelEx", nullptr, "a header", 0, 1};
     return named.run<A...>(config, kernel, args...);
 }
-// The first parameter of these two is what messages say of the kernel: rewrite/launches.c puts it
-// there. A file that is not rewritten leaves it out.
+// The first parameter of both functions is what messages say of the kernel: rewrite/launches.c puts
+// it there. A file that is not rewritten leaves it out.
 template <class... A>
 inline cudaError_t cudaLaunchKernelExC(const cudev::named_launch& named,
                                        const cudaLaunchConfig_t* config, void (*kernel)(A...),

@@ -1,6 +1,6 @@
-// What include/cudev/hopper.h and the runtime agree on: the instructions of Hopper GPUs. Plain C.
-// Each call ends the program with a diagnosis where the card that the device poses as is no Hopper
-// GPU, and where a GPU would hang or fault. file, line: of the call in the kernel.
+// The interface between include/cudev/hopper.h and the runtime: the instructions of Hopper GPUs.
+// Plain C. Each call ends the program with a diagnosis where the card that the device poses as is
+// no Hopper GPU, and where a GPU would hang or fault. file, line: of the call in the kernel.
 #ifndef CUDEV_HOPPER_ABI_H
 #define CUDEV_HOPPER_ABI_H
 
@@ -50,8 +50,8 @@ void cudev_fence_proxy(int global, const char* file, int line);
 // ---- flags in global memory: watch/fence_order.c ------------------------------------------------
 
 // Watched, a thread's first look at a flag comes before the newest add_release() of another block,
-// where nothing says that it comes behind: *value is what was there before. Who waits for too few
-// goes on then, each time.
+// where nothing says that it comes behind: *value is what was there before. A thread that waits for
+// too few goes on then, each time.
 int cudev_flag_is_late(const int* flag, int* value);
 void cudev_flag_added(const int* flag, int before, int more);
 

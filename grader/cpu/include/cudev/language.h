@@ -22,9 +22,9 @@
 #define __shared__ CUDEV_SHARED_OUTSIDE_A_FUNCTION_OR_NOT_REWRITTEN
 #endif
 
-// What the rewriter puts in front of variables of the device: sections that host code reaches by
-// the API only (device/symbols.c). ZERO: they begin as zeros. The # or // hides the flags that the
-// compiler adds, so that they take no room in files.
+// The rewriter puts these words in front of variables of the device: sections that host code
+// reaches by the API only (device/symbols.c). ZERO: they begin as zeros. The # or // hides the
+// flags that the compiler adds, so that they take no room in files.
 #ifdef __x86_64__
 #define CUDEV_ZERO_SECTION(name) __attribute__((section(name ",\"aw\",@nobits#")))
 #else
@@ -87,7 +87,7 @@ template <class T, size_t n> struct element<T[n]> {
 
 }  // namespace cudev
 
-// What the rewriter makes of `__shared__ type name[...]`: the body of a lambda that returns the
+// The rewriter makes this of `__shared__ type name[...]`: the body of a lambda that returns the
 // address of the running block's array. `cudev_type` is a typedef made from the declaration.
 #define CUDEV_SHARED(name, alignment)                                                          \
     static const ::cudev_shared_array array = CUDEV_SHARED_ARRAY(name, cudev_type, alignment); \
@@ -132,15 +132,16 @@ template <class T, size_t n> struct element<T[n]> {
 
 namespace cudev {
 
-// What the rewriter puts around the memory there.
+// The rewriter puts it around the memory there.
 template <class T> __forceinline__ T* laid_over(T* memory, const cudev_member* members) {
     cudev_laid_over(memory, members);
     return memory;
 }
 
-// What the rewriter puts behind declarations of local variables without a value. A GPU's register
-// holds there what it held before: maybe 0, maybe not. Watched, all bits are set, which is NaN in
-// every format, so that the answer is wrong for sure; plain, the compiler shall warn of it.
+// The rewriter puts a call of unset() behind declarations of local variables without a value. A
+// GPU's register holds there what it held before: maybe 0, maybe not. Watched, all bits are set,
+// which is NaN in every format, so that the answer is wrong for sure; plain, the compiler shall
+// warn of it.
 #ifdef CUDEV_WATCHED
 template <size_t n> struct ones {
     unsigned char byte[n];
@@ -168,7 +169,7 @@ template <class... T> __forceinline__ void unset(T&... x) {
 
 namespace cudev {
 
-// What the rewriter puts into the condition of a loop in which lanes may go different ways.
+// The rewriter puts it into the condition of a loop in which lanes may go different ways.
 __forceinline__ constexpr void next_round(unsigned loop, unsigned depth) {
 #ifdef CUDEV_WATCHED
     if (!__builtin_is_constant_evaluated()) cudev_next_round(loop, depth);
@@ -177,7 +178,7 @@ __forceinline__ constexpr void next_round(unsigned loop, unsigned depth) {
 #endif
 }
 
-// What the rewriter puts around the list in `x = {a, b}`; T is the type of (x). A list that
+// The rewriter puts whole() around the list in `x = {a, b}`; T is the type of (x). A list that
 // somebody returns is stored as a whole.
 template <class T> struct bare { typedef T type; };
 template <class T> struct bare<T&> : bare<T> {};

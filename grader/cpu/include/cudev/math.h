@@ -15,7 +15,7 @@
 
 // The NaN that a GPU's arithmetic makes, whatever it was made of: all bits but the sign. x86 keeps
 // the bits of an operand, so they are these from the beginning (nvcc's own constant is 0x7fc00000).
-// Who rounds it by hand, by an addition to its bits, carries into the sign.
+// A kernel that rounds it by hand, by an addition to its bits, carries into the sign.
 #undef NAN
 #define NAN __builtin_nanf("0x3fffff")
 #include "numbers.h"

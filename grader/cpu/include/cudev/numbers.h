@@ -1,5 +1,5 @@
-// What device/numbers.c and device/words.c compute for kernels: arithmetic in double that rounds
-// up, down or towards zero, functions that C's mathematics does not have, and words of two or four
+// device/numbers.c and device/words.c compute for kernels: arithmetic in double that rounds up,
+// down or towards zero, functions that C's mathematics does not have, and words of two or four
 // small numbers. Only values go in and come out. Plain C.
 #ifndef CUDEV_NUMBERS_H
 #define CUDEV_NUMBERS_H

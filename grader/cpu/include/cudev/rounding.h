@@ -29,7 +29,8 @@ inline double odd(double x, double rest) {
     return from_bits<double>((rest > 0) == !signbit(x) ? bits + 1 : bits - 1);
 }
 
-// What x + y lost when it was rounded to `sum` (Knuth's two-sum). NaN if the sum is not finite.
+// The part of x + y that was lost when it was rounded to `sum` (Knuth's two-sum). NaN if the sum is
+// not finite.
 inline double lost(double x, double y, double sum) {
     double back = sum - x;
     return (x - (sum - back)) + (y - back);

@@ -26,7 +26,7 @@ inline void __syncwarp(unsigned mask = 0xffffffff, CUDEV_HERE) {
     cudev_warp(CUDEV_SYNCWARP, mask, 0, 0, 0, file, line);
 }
 inline unsigned __activemask(CUDEV_HERE) {
-    const unsigned in_parts = 1;  // who checks a program may name a part of the lanes
+    const unsigned in_parts = 1;  // a checked run may name a part of the lanes
     return (unsigned)cudev_warp(CUDEV_ACTIVEMASK, 0, 0, in_parts, 0, file, line);
 }
 #define CUDEV_WARP_VOTE(T, name, op)                                      \

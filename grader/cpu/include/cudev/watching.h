@@ -1,6 +1,6 @@
-// What the rooms behind an instrumented .cu and its headers agree on. A program compiled with
-// cxxflags-watched announces its memory accesses: the compiler the ordinary ones, the headers what
-// the compiler cannot see (copies that land later, fences). Plain C.
+// The interface between an instrumented .cu with its headers and the rooms behind them. A program
+// compiled with cxxflags-watched announces its memory accesses: the compiler the ordinary ones, the
+// headers what the compiler cannot see (copies that land later, fences). Plain C.
 #ifndef CUDEV_WATCHING_H
 #define CUDEV_WATCHING_H
 
@@ -31,16 +31,16 @@ enum cudev_access {
 // ---- for headers, in watched code only ----------------------------------------------------------
 
 // The current thread accesses [p, p + bytes), 2, 4, 8 or 16 aligned bytes or any number of single
-// ones; reported with the line of the call. The access itself is the caller's, who makes it in
-// unwatched code afterwards. Does not return when it must not be made.
+// ones; reported with the line of the call. The caller makes the access itself, in unwatched code
+// afterwards. Does not return when it must not be made.
 void cudev_announce(enum cudev_access access, const volatile void* p, size_t bytes);
 // The same of an atomic that adds real numbers, of 2, 4 or 8 bytes: their order rounds the sum.
 void cudev_announce_sum(const volatile void* p, size_t bytes);
 // The access that follows is a read by way of a cache that hears of no write: nothing orders it
 // behind a write of the same kernel.
 void cudev_announce_cached(const volatile void* p, size_t bytes);
-// What the caller has announced as CUDEV_ATOMIC, of 2, 4 or 8 bytes: *old = *p; if *p is *old
-// still, it becomes *wanted, else *old becomes what it is. Returns whether it was.
+// Makes the access that the caller has announced as CUDEV_ATOMIC, of 2, 4 or 8 bytes: *old = *p; if
+// *p is *old still, it becomes *wanted, else *old becomes what it is. Returns whether it was.
 void cudev_load_announced(void* old, const volatile void* p, size_t bytes);
 int cudev_exchange_announced(volatile void* p, void* old, const void* wanted, size_t bytes);
 // Reading [p, p + bytes) is a mistake until it has been written (again).

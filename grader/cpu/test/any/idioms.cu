@@ -1,5 +1,5 @@
 // runs with -Ifolder folder/host.cpp
-// What programs out there do that no lesson does.
+// Programs out there do this, and no lesson does.
 #ifndef __DRIVER_TYPES_H__
 #error CUDA's headers say that they are here
 #endif

@@ -9,7 +9,7 @@ file == 1 {
     next
 }
 file == 2 && FNR > 1 && again {
-    # a kernel of which any prediction is another one is another kernel
+    # a kernel of which any prediction differs is another kernel
     if ($3 != predicted[$1, $2] + 0) changed[$1] = 1
     machine[$1] = $7 "," $8 "," $9 "," $10
     apart[$1, $2] = $4

@@ -66,7 +66,7 @@ __device__ double between(double a, double low, double high) {
     if (a >= low && a <= high) return a;
     return low + (high - low) * ((__double_as_longlong(a) >> 20 & 0xfffffff) / 268435456.0);
 }
-// What a long long can hold.
+// A number that a long long can hold.
 template <class T> __device__ T scaled(T a) {
     return fabs(a) < (T)1e9 ? a : (T)0.5;
 }

@@ -25,7 +25,7 @@ template <int matrices, int trans> __global__ void load(unsigned* out, const uns
     for (int i = 0; i < matrices; i++) out[(blockIdx.x * WARP + lane) * matrices + i] = r[i];
 }
 
-// in: per lane a (4 words), b (2), d (4). What each register holds is given, so the lanes' shares are
+// in: per lane a (4 words), b (2), d (4). The registers' contents are given, so the lanes' shares are
 // those of the machine.
 template <int half> __global__ void multiply(unsigned* out, const unsigned* in) {
     unsigned lane = blockIdx.x * WARP + threadIdx.x, a[4], b[2];
@@ -197,7 +197,7 @@ static void fill_exponents(int words) {
     }
 }
 
-// Where the result is 0, infinite, NaN or a power of two.
+// Results that are 0, infinite, NaN or a power of two.
 static void fill_special_exponents(int words) {
     static const float special[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN,    1e-40f,
                                     -127, -1000, 128,      1e30f,     -1e30f, -1e-40f};

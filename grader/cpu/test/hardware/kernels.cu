@@ -154,7 +154,7 @@ __device__ inline float add_up(float4 v) {
     return v.x + v.y + v.z + v.w;
 }
 
-// A permutation of [0, 256), another one in each block.
+// A permutation of [0, 256), a different one in each block.
 __device__ inline int mixed(int i) {
     unsigned x = (i + 32 * blockIdx.x) * (2 * blockIdx.x + 77) % 256;
     return (x ^ x >> 4) * 59 % 256;

@@ -1,4 +1,4 @@
-// What a program of the hardware proof says after each launch: the launch's name, and on the CPU
+// A program of the hardware proof says this after each launch: the launch's name, and on the CPU
 // device what it predicts for it. On a GPU the counting is Nsight Compute's; the names put its
 // numbers beside the predictions, in the order of the launches.
 #ifndef CUDEV_LAUNCHED_H

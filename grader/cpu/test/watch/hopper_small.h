@@ -1,4 +1,4 @@
-// What the small programs on Hopper's instructions share: tiles of 64 x 64 bf16, 8 KB each.
+// Shared by the small programs on Hopper's instructions: tiles of 64 x 64 bf16, 8 KB each.
 #ifndef HOPPER_SMALL_H
 #define HOPPER_SMALL_H
 

@@ -1,4 +1,4 @@
-// What the profile says of a few lines; run.sh compares with table.expected and csv.expected.
+// The profile of a few lines; run.sh compares with table.expected and csv.expected.
 #include <stdio.h>
 #include <string.h>
 #include "cudev.h"

@@ -34,7 +34,7 @@ inline T reduce(const thread_block_tile<threads, Parent>& tile, T value, Op op, 
     return value;
 }
 
-// Ranks half the size apart, down to the first, who tells all.
+// Ranks half the size apart, down to the first, which tells all.
 template <class T, class Op>
 inline T reduce(const coalesced_group& group, T value, Op op, CUDEV_HERE) {
     const unsigned rank = group.thread_rank();

@@ -182,8 +182,8 @@ cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* surface,
                                     const struct cudaResourceDesc* resource);
 cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface);
 
-// What a texture or surface object is: the address of one of these. Elements lie one after the
-// other, rows `pitch` bytes apart, layers (or z) `rows` rows.
+// A texture or surface object is the address of such a struct. Elements lie one after the other,
+// rows `pitch` bytes apart, layers (or z) `rows` rows.
 struct cudev_texture {
     const char* data;
     size_t pitch, rows, element;

@@ -1,10 +1,10 @@
-// What the elements of a texture are made of, for host code and kernels.
+// The parts of a texture's elements, for host code and kernels.
 #ifndef CUDEV_ANY_CHANNELS_H
 #define CUDEV_ANY_CHANNELS_H
 
 namespace cudev {
 
-// What T consists of: its channels, and the type of one.
+// The parts of T: its channels, and the type of one.
 template <class T> struct channels {
     static constexpr int count = 1;
     typedef T base;

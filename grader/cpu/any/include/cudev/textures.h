@@ -72,7 +72,7 @@ inline four element_of(const cudev_texture* t, const long* at) {
     return out;
 }
 
-// Where number i of n is, as the address mode says; -1: at the border.
+// The place of number i of n, as the address mode says; -1: at the border.
 inline long wrapped(long i, long n, cudaTextureAddressMode mode, bool normalised) {
     if (mode == cudaAddressModeWrap && normalised) return ((i % n) + n) % n;
     if (mode == cudaAddressModeMirror && normalised) {
@@ -219,7 +219,7 @@ inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T* p, size_t by
                                             unsigned flags = cudaMemAttachSingle) {
     return cudaStreamAttachMemAsync(stream, (void*)p, bytes, flags);
 }
-// What messages say of the kernel comes first, as in cudaLaunchKernel().
+// The words of messages for the kernel come first, as in cudaLaunchKernel().
 template <class... A>
 inline cudaError_t cudaLaunchCooperativeKernel(const cudev::named_launch& named,
                                                void (*kernel)(A...), dim3 grid, dim3 block,

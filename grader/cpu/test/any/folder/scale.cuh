@@ -1,4 +1,4 @@
-// A header with kernels, that includes another one beside it.
+// A header with kernels, that includes another header beside it.
 #ifndef SCALE_CUH
 #define SCALE_CUH
 #include "factor.h"

@@ -1,5 +1,5 @@
 // finds: nothing
-// What headers announce: a copy that lands when it is waited for, and a clock that warps pass on.
+// Headers announce these: a copy that lands when it is waited for, and a clock that warps pass on.
 #include "small.h"
 
 CUDEV_UNWATCHED __attribute__((noinline)) static __device__ void land(float* to,

@@ -1,5 +1,5 @@
 // finds: nothing
-// What the profile counts of TMA and wgmma.
+// The profile's counts of TMA and wgmma.
 #include "cudev.h"
 #include "hopper_small.h"
 

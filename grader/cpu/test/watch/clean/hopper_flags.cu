@@ -40,9 +40,9 @@ __global__ void cleared(float* x, int* count) {
     }
 }
 
-// Who is last, says the flag itself: behind its own addition a block sees all before it. What comes
-// by way of another flag is known to be there, and so is what the launch before has left. Who finds
-// nothing stores beyond the array.
+// The flag itself says which block is last: behind its own addition a block sees all before it. A
+// value that comes by way of another flag is known to be there, and so is what the launch before
+// has left. A block that finds nothing stores beyond the array.
 __global__ void last_one(int* x, int* count, int* other) {
     x[blockIdx.x] = (int)blockIdx.x;
     add_release(count, 1);

@@ -1,7 +1,7 @@
 // finds: nothing
 // Launches that overlap and wait as they should: each thread; one, and then a barrier; one that
-// starts TMA, and whoever waits for what that brings; a launch that needs nothing waits all the
-// same. What lies before a wait of the host needs none.
+// starts TMA, and a thread that waits for what that brings; a launch that needs nothing waits all
+// the same. A launch before a wait of the host needs none.
 #include "overlap_small.h"
 
 __global__ void first(float* x) {

@@ -1,6 +1,6 @@
 // finds: nothing
-// What an earlier kernel has written, what lies beside what this one writes, and what a thread reads
-// before it writes there: __ldg() finds what is there.
+// __ldg() finds what is there: what an earlier kernel has written, what lies beside what this one
+// writes, and what a thread reads before it writes there.
 #include "small.h"
 
 __global__ void make(float* x) {

@@ -1,5 +1,5 @@
 // finds: nothing
-// What is counted beside traffic: how deep a thread's local variables go, which static variables
+// Counted beside traffic: how deep a thread's local variables go, which static variables
 // kernels use, and how much shared memory a block has.
 #include <cudev.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@ __global__ void halves(float* out) {
         __syncwarp(0xffff0000);
         out[t] = s[47 - t];
     }
-    // lane 0 to 16 by way of lane 8: no two of these masks are the same
+    // lane 0 to 16 by way of lane 8: no two masks are the same
     if (t == 0 || t == 8) __syncwarp(0x101);
     if (t == 8 || t == 16) __syncwarp(0x10100);
     if (t == 16) out[40] = s[0];

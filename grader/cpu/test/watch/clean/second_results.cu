@@ -1,6 +1,6 @@
 // finds: nothing
 // Functions with a second result, which they write through a pointer: to shared and device memory,
-// by every name. What they wrote has a value, and after a barrier another thread may read it.
+// by every name. The written bytes have a value, and after a barrier another thread may read it.
 #include "small.h"
 
 __global__ void in_shared(float* out, const float* in) {

@@ -1,7 +1,7 @@
 // finds: race 17 21
 // says: line 17's copy is on its way, line 21 writes
 // says: race on s[0]
-// The last round asks for one tile more, which no one waits for. What goes out is written to the same
+// The last round asks for one tile more, which no one waits for. The output is written to the same
 // place meanwhile, and the copy may land on top of it.
 #include "ptx.h"
 #include "small.h"

@@ -1,5 +1,5 @@
 // finds: race 7 9; ends with barrier divergence
-// A barrier that half of the threads do not reach; they wait at another one.
+// A barrier that half of the threads do not reach; they wait at another barrier.
 #include "small.h"
 
 __global__ void half_block(float* out) {

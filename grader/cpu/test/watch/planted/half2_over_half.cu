@@ -1,5 +1,5 @@
 // finds: race 8 9
-// One thread writes a pair, another one of its halves.
+// One thread writes a pair, another thread one of its halves.
 #include <cuda_fp16.h>
 #include "small.h"
 

@@ -1,6 +1,6 @@
 // finds: order_of_sum 16 16, race 27 32
 // says: who adds first is chance
-// Who waits for one block too few: the first look at a flag comes before the newest addition.
+// A wait for one block too few: the first look at a flag comes before the newest addition.
 #include <cudev.h>
 #include "hopper_small.h"
 

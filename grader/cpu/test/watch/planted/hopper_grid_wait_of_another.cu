@@ -1,6 +1,6 @@
 // finds: async_order 7 20, async_order 7 22
 // says: x[0]: line 7 writes in a launch before, line 20 reads: no griddep_wait() between
-// One thread waits, and another one starts TMA and adds: no barrier is between.
+// One thread waits, and another thread starts TMA and adds: no barrier is between.
 #include "overlap_small.h"
 
 __global__ void before(float* x) {

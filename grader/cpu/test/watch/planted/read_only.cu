@@ -1,5 +1,5 @@
 // finds: read_only 8, read_only 9, read_only 17
-// What somebody has declared read-only is written, with the value that it has. (Not on a GPU.)
+// Memory that is declared read-only is written, with the value that it has. (Not on a GPU.)
 #include <cudev.h>
 #include "small.h"
 
