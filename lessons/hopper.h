@@ -257,8 +257,8 @@ template <int pending> __device__ __forceinline__ void bulk_wait() {
 }
 
 // Orders what this thread has written to shared memory, and what it has learnt of others by
-// barriers, before what TMA and wgmma do after the next barrier. Each thread that wrote calls it, then
-// the barrier, then one thread stores the box or a warpgroup multiplies it. PTX ISA: "membar,
+// barriers, before what TMA and wgmma do after the next barrier. Each thread that wrote calls it,
+// then the barrier, then one thread stores the box or a warpgroup multiplies it. PTX ISA: "membar,
 // fence", ".proxykind".
 __device__ __forceinline__ void fence_proxy_async() {
     asm volatile("fence.proxy.async.shared::cta;" : : : "memory");

@@ -285,10 +285,10 @@ void check_follows(struct check* c, const struct tensor* t, const double* altere
 
 // And what the instructions multiply in that run: each product that outputs are made of has to be
 // given to them, as often as it occurs there. check_multiplied() is check_altered() and says so. Of
-// two operands one or both have to be large; what a factor is that kernels compute does not matter,
-// if it is neither large nor 0. check_pairs(), in front of all this: both operands are always
-// inputs, and both matter. check_given(), behind check_follows(), fails the item if products are
-// missing, or if the kernel moved more or less data in that run: it has found out about it.
+// two operands one or both have to be large; a factor that kernels compute may have any value that
+// is neither large nor 0. check_pairs(), in front of all this: both operands are always inputs, and
+// both matter. check_given(), behind check_follows(), fails the item if products are missing, or if
+// the kernel moved more or less data in that run: it has found out about it.
 void check_pairs(struct check* c);
 double check_multiplied(struct check* c, double a, double b);
 void check_given(struct check* c, const char* what);

@@ -60,9 +60,9 @@ static int64_t different_rows(const struct tensor* t) {
     return different;
 }
 
-// Right rounding errs to both sides: what is left of that in the mean of n rows is some 1 / sqrt(n)
-// of the mean error. (Elements of a row may share an error.) Numbers that are cut off have twice
-// the mean error of rounded ones, and all of it to one side.
+// Right rounding errs to both sides: the rest of it in the mean of n rows is some 1 / sqrt(n) of
+// the mean error. (Elements of a row may share an error.) Numbers that are cut off have twice the
+// mean error of rounded ones, and all of it to one side.
 static double bias_of(double mean, double bias, const struct tensor* t) {
     return 1.5 * fabs(bias) + mean * (0.5 + 4 / sqrt((double)different_rows(t)));
 }

@@ -381,7 +381,7 @@ void check_last_indexes(struct check* c, int64_t size, int64_t fewer, double mom
     if (!check_can_be_huge() || copies_arrays(c, reached, problem)) return;
     c->moment = moment;
     if (!reached_beyond(c, reached, problem, size)) {
-        // Of few numbers one may be right by chance; what was not done in time has shown nothing.
+        // Of few numbers one may be right by chance; a size not done in time has shown nothing.
         bool right_before = true;
         for (int n = 0; n < TIMES && right_before; n++)
             right_before = reached_beyond(c, reached, problem, before) && !c->unfinished;

@@ -6,7 +6,7 @@
 
 #include "report/result.h"
 
-// MOST: of lines; what is beyond them is in the report.
+// MOST: of lines; the rest is in the report.
 enum { MOST = 100, WORDS = 640 };
 
 struct problem {

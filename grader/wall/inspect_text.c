@@ -36,7 +36,7 @@ static void skip_line(struct reader* r) {
 // numbers; or a definition.
 static bool read_directive(struct reader* r) {
     char* end;
-    // Only the compiler begins a line with #: what a macro gives has a blank in front.
+    // Only the compiler begins a line with #: the text of a macro has a blank in front.
     if (r->at[0] != '#' || (r->at > r->text && r->at[-1] != '\n')) return false;
     if (!strncmp(r->at, "#define ", 8) || !strncmp(r->at, "#undef ", 7)) {
         skip_line(r);  // inspect_includes.c reads it

@@ -56,7 +56,7 @@ struct cudev_watcher {
     // The block is over, and nobody has waited for the copy of this thread.
     void (*copy_left)(struct worker* w, unsigned thread, const void* to, unsigned bytes,
                       const void* pc);
-    // In a shuffle the thread reads a lane that takes no part in it: what it gets is undefined.
+    // In a shuffle the thread reads a lane that takes no part in it: its result is undefined.
     void (*reads_nobody)(struct worker* w, unsigned thread, unsigned lane);
     // Lanes of a warp get so many words of 4 bytes, together, that are made of each other's.
     void (*exchanged)(struct worker* w, unsigned words);

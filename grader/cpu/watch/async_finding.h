@@ -23,8 +23,8 @@ extern const char cudev_wait_first[], cudev_hand_back[];
 // wgmma.
 void cudev_async_race(struct watch* watch, uint64_t offset, uint64_t earlier, bool earlier_writes,
                       uint64_t me, bool writes);
-// A thread reads, at pc, what nobody has written. Is a load on its way there? Then that is the
-// finding.
+// A thread reads, at pc, bytes that nobody has written. Is a load on its way there? Then that is
+// the finding.
 bool cudev_async_reads_early(struct watch* watch, uint64_t offset, const void* pc);
 
 #endif

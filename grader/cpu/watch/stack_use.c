@@ -2,7 +2,7 @@
 //
 // gcc announces where functions begin. A kernel is one function with most of its helpers, so the
 // frames of a thread are a few; the lowest one says how deep the thread has been. A thread that
-// starts finds NaN there: what earlier threads have left would look like values of its own.
+// starts finds NaN there: the leavings of earlier threads would look like values of its own.
 #include "cpu/device/stacks.h"
 #include "cpu/include/cudev/abi.h"
 #include "cpu/watch/watch.h"

@@ -77,8 +77,8 @@ void cudev_wgmma_wait(unsigned pending, const char* file, int line);
 
 // ---- numbers of eight bits: eight_bits.c --------------------------------------------------------
 
-// Two floats as bytes, rounded to nearest even; what is too large becomes the largest number, NaN
-// 0x7F. x0 is the lower byte.
+// Two floats as bytes, rounded to nearest even; a float that is too large becomes the largest
+// number, NaN 0x7F. x0 is the lower byte.
 unsigned cudev_pack_eight(float x0, float x1, enum cudev_format format);
 // A byte as a number.
 double cudev_from_eight(unsigned char bits, enum cudev_format format);
