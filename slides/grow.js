@@ -1,25 +1,33 @@
 // Before deck.js: what is on a slide grows until the slide is full: first figures, listings, tables and
-// text together, none wider than it may be, then the letters of a figure, none onto a line or another's.
+// text together, none wider than it may be. Where that is not enough, text grows further, then what is
+// as wide as the slide gets higher. Last the letters of a figure, none onto a line or another's.
 "use strict";
 (() => {
     const bottom_of = (slide) => 720 - parseFloat(getComputedStyle(slide).paddingBottom);
+    // The most that each may grow, and the most where the slide is not full by then.
     const parts = {
-        svg: ["svg", 1.6], pre: ["pre", 1.5], table: ["table", 1.35], math: ["math[display=block]", 1.1], text: ["p, ul, ol", 1.2],
+        svg: ["svg", 1.6, 1.6], pre: ["pre", 1.5, 1.5], table: ["table", 1.35, 1.5], math: ["math[display=block]", 1.3, 1.6],
+        text: ["p, ul, ol", 1.2, 1.35],
     };
 
     // What may grow on a slide, each with the most that its width allows.
     function growing(slide) {
         const items = [];
-        for (const [kind, [select, largest]] of Object.entries(parts))
+        for (const [kind, [select, largest, beyond]] of Object.entries(parts))
             for (const e of slide.querySelectorAll(select)) {
                 if (e.closest(".notes") || kind === "text" && e.parentElement.closest("li, p, table")) continue;
                 const box = e.getBoundingClientRect(), room = e.parentElement.getBoundingClientRect().width;
                 let width = 0;
                 if (kind === "svg" || kind === "table") width = box.width;
                 // The frame of a listing is as wide as the slide; its lines are not.
+                // Nor is a formula, whose box is as wide as the slide.
+                if (kind === "math") {
+                    const at = [...e.querySelectorAll("mi, mn, mo, mtext")].map((part) => part.getBoundingClientRect());
+                    width = Math.max(...at.map((b) => b.right)) - Math.min(...at.map((b) => b.left));
+                }
                 if (kind === "pre") width = (e.firstElementChild || e).getBoundingClientRect().width + 40;
-                const most = width ? Math.max(1, Math.min(largest, room / width - (kind === "svg" ? 0 : 0.01))) : largest;
-                items.push({e, kind, most, width});
+                const fits = width ? Math.max(1, room / width - (kind === "svg" ? 0 : 0.01)) : beyond;
+                items.push({e, kind, most: Math.min(largest, fits), beyond: Math.min(beyond, fits), width});
             }
         return items;
     }
@@ -30,11 +38,53 @@
             // In twelfths, so that a pattern of draw.lua has whole pixels: a PDF then keeps it as lines.
             if (kind === "svg") e.style.width = `${width * Math.floor(12 * Math.min(by, most)) / 12}px`;
             else e.style.setProperty("--grow", Math.min(by, most).toFixed(3));
+        return holds(slide);
+    }
+    function holds(slide) {
         const low = slide.getBoundingClientRect().top + bottom_of(slide);
         return [...slide.querySelectorAll("*")].every((e) => {
             if (e.closest(".notes, defs, svg *, math *")) return true;
             return e.getBoundingClientRect().bottom <= low && (!e.clientWidth || e.scrollWidth <= e.clientWidth + 1);
         });
+    }
+
+    // What is as wide as the slide gets `by` times as high: the shapes of a figure, the lines of a listing,
+    // the gaps between points and between rows.
+    const heights = {svg: 1.35, pre: 1.35, table: 2.6, text: 2.2, math: 2.2};
+    function raise(slide, items, by) {
+        for (const {e, kind} of items)
+            if (kind === "svg") stretch(e, Math.min(by, heights.svg));
+            else e.style.setProperty("--air", Math.min(kind === "pre" ? by : 1 + 2.5 * (by - 1), heights[kind]).toFixed(3));
+        return holds(slide);
+    }
+    // Letters keep their shape: the words of a box stay in its middle, others stand on their line.
+    function stretch(svg, by) {
+        const keep = (e, name) => {
+            const known = `was_${name}`.toLowerCase();
+            if (!(known in e.dataset)) e.dataset[known] = e.getAttribute(name);
+            return e.dataset[known];
+        };
+        for (const e of svg.querySelectorAll("rect, text, path")) {
+            if (e.closest("defs")) continue;
+            if (e.localName === "path") {
+                let n = 0;
+                e.setAttribute("d", keep(e, "d").replace(/-?[\d.]+/g, (x) => (n++ % 2 ? x * by : x)));
+                continue;
+            }
+            const y = parseFloat(keep(e, "y"));
+            const rect = e.localName === "text" && e.parentElement.hasAttribute("paint-order") && e.parentElement.previousElementSibling;
+            const middle = rect ? parseFloat(keep(rect, "y")) + parseFloat(keep(rect, "height")) / 2 : y;
+            e.setAttribute("y", middle * by + y - middle);
+            if (e.localName === "rect") e.setAttribute("height", keep(e, "height") * by);
+            if (e.hasAttribute("transform")) { // turned along a line that is steeper now
+                const [turn, x] = keep(e, "transform").match(/-?[\d.]+/g).map(Number);
+                const steeper = Math.abs(turn) === 90 ? turn : Math.atan(by * Math.tan(turn * Math.PI / 180)) * 180 / Math.PI;
+                e.setAttribute("transform", `rotate(${steeper} ${x} ${y * by})`);
+            }
+        }
+        const [left, top, width, height] = keep(svg, "viewBox").split(" ");
+        svg.setAttribute("viewBox", [left, top, width, height * by].join(" "));
+        svg.setAttribute("height", keep(svg, "height") * by);
     }
 
     // How a text lies to a shape or to another text: 0 apart, 1 across, 2 inside. Growing may not change it.
@@ -108,14 +158,20 @@
     for (const slide of document.querySelectorAll("section")) {
         if (slide.matches(".title, .plot")) continue;
         const items = growing(slide);
-        let fits = 1, not = 1.6;
-        if (!grow(slide, items, not)) {
+        // The largest that fits, from 1 to `most`, less a little: a browser that rounds otherwise breaks no line.
+        const fill = (set, most) => {
+            let fits = 1, not = most;
+            if (set(most)) return true;
             for (let n = 0; n < 7; n++) {
                 const by = (fits + not) / 2;
-                if (grow(slide, items, by)) fits = by; else not = by;
+                if (set(by)) fits = by; else not = by;
             }
-            grow(slide, items, Math.max(1, fits - 0.015)); // a browser that rounds otherwise breaks no line
-        }
+            set(Math.max(1, fits - 0.015));
+            return false;
+        };
+        const more = (by) => items.map((item) => ({...item, most: Math.max(item.most, Math.min(item.beyond, item.most * by))}));
+        if (fill((by) => grow(slide, items, by), 1.6)) fill((by) => grow(slide, more(by), 1.6), 1.4);
+        fill((by) => raise(slide, items, by), 1.5);
         slide.querySelectorAll("svg").forEach(grow_letters);
     }
 })();
