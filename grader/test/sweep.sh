@@ -125,6 +125,8 @@ phone='const f = document.getElementById("phone"); f.onload = () => {
         const cell = e.closest("td, .map div");
         if (cell && cell.scrollWidth > cell.clientWidth + 1) wrong.push(`wider than its cell: ${e.textContent}`);
     }
+    const worked = d.getElementById("worked");
+    if (d.body.dataset.pass === "forward" && worked.scrollHeight > worked.clientHeight + 1) wrong.push("a worked sum is cut");
     document.body.innerHTML = `<p>phone: ${wrong.slice(0, 5).join("; ") || "all legible"}</p>`;
 };'
 on_phone() { # on_phone PAGE [STEP]
@@ -139,6 +141,10 @@ done
 sed 's/@media (max-width: 700px)/@media (max-width: 300px)/' "$page" >"$tmp/wide.html"
 on_phone "$tmp/wide.html" >"$tmp/phone"
 expect "found: a page without a phone's layout" grep -q "letters of [0-9.]*: " "$tmp/phone"
+
+sed 's/max-height: 6.7rem/max-height: 6.4rem/' "$page" >"$tmp/wide.html"
+on_phone "$tmp/wide.html" >"$tmp/phone"
+expect "found: a sum that is cut on a phone" grep -q "a worked sum is cut" "$tmp/phone"
 
 # ---- mistakes, which have to be found ----
 
