@@ -8,7 +8,7 @@
     const slides = [...document.querySelectorAll("section")];
     const page = document.documentElement;
 
-    // ---- steps: the points of a list, questions, what a figure draws behind step(), and ::: step
+    // ---- steps: the points of a list, questions, what a figure draws behind step(), ::: step and [words]{.step}
 
     const steps = slides.map((slide) => (slide.matches(".whole, .title") ? [] :
         [...slide.querySelectorAll(".step, .ask, ul > li, ol > li")].filter((e) => !e.closest(".notes"))));

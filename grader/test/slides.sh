@@ -91,7 +91,7 @@ done
     printf -- '---\ntitle: Figures\n---\n'
     for figure in slides/figures/*.lua; do
         grep -qF "](figures/${figure##*/})" slides/[0-9]*.md ||
-            printf '\n## %s\n\n![a figure](figures/%s)\n\n::: notes\nSay it.\n:::\n' "${figure##*/}" "${figure##*/}"
+            printf '\n## %s {.room}\n\n![a figure](figures/%s)\n\n::: notes\nSay it.\n:::\n' "${figure##*/}" "${figure##*/}"
     done
 } >"$out/figures.md"
 if said=$(CHROMIUM=none OUT=$out sh grader/make/slides.sh "$out/figures.md" 2>&1); then
@@ -106,7 +106,7 @@ fi
 
 # A deck with a fault on each slide but the first and the last: all of them are found, and nothing
 # else.
-printf -- '---\ntitle: Planted\n---\n\n## First\n\nText.\n\n::: notes\nSay it.\n:::\n' >"$out/planted.md"
+printf -- '---\ntitle: Planted\n---\n\n## First {.room}\n\nText.\n\n::: notes\nSay it.\n:::\n' >"$out/planted.md"
 echo 'size(200, 100) box(10, 10, 100, 50, {text = "far too many words"})' >"$out/words.lua"
 echo 'size(200, 50) box(10, 10, 100, 50)' >"$out/cut.lua"
 echo 'size(1100, 60) box(10, 10, 1000, 40, {text = "words"})' >"$out/room.lua"
@@ -128,6 +128,10 @@ echo "Text." | planted "has no notes"
 # shellcheck disable=SC2016  # pandoc's marks of code
 printf '```{.c include="x.cu" from="a" to="    }"}\n```\n' | planted "a listing was not understood"
 echo "The sum \$ x^2 \$ is not a formula." | planted "raw mathematics"
+printf 'A thought.\n\nAnother.\n' | planted "has several thoughts and no step"
+printf '    code\n\n![a box](../%s/room.lua)\n' "$out" | planted "has several thoughts and no step"
+printf 'One.\n\nTwo.\n\nThree.\n\n- Four?\n\n::: ask\nFive?\n:::\n\nFour.\n' | planted "has 4 thoughts at once"
+echo "Text." | planted "has nothing in its last"
 echo '<p style="font-size: 12px">Read this.</p>' | planted "letters of 12 pixels"
 echo '<img alt="nothing" src="data:image/svg+xml,nothing">' | planted "a picture is missing"
 echo "![a plot](plots/svg/roofline.svg){width=500}" | planted "a plot's letters are too small"
@@ -137,9 +141,11 @@ echo "![a box](../$out/small.lua)" | planted "letters of 17 pixels in a drawing"
 printf '<div style="width: 700px">\n\n![a box](../%s/room.lua)\n\n</div>\n' "$out" | planted "a drawing leaves room"
 cat >>"$out/planted.md" <<'DECK'
 
-## Last
+## Last {.room .whole}
 
 $x^2$, and `code`.
+
+A second thought, on a slide that is shown whole and may leave room.
 
 ::: notes
 Say it.

@@ -21,10 +21,26 @@ slides.forEach((slide, n) => {
         box.left < of.left - slack || box.right > of.right + slack ||
         box.top < of.top - slack || box.bottom > of.bottom + slack;
     const spoken = slide.querySelector(".notes");
+    let low = frame.top; // where its ink ends
 
     if (frame.width !== 1280 || frame.height !== 720) fault(`is ${frame.width} x ${frame.height}, not 1280 x 720`);
     if (!slide.querySelector("h2")) fault("has no title (## ...)");
     if (!spoken || !spoken.textContent.trim()) fault("has no notes (::: notes)");
+
+    // Paragraphs with words, formulas and points; beside them listings, tables and pictures. What comes with a step is
+    // another matter.
+    const at_once = (e) => !e.closest(".notes, .source, .ask, .step");
+    const thoughts = [...slide.querySelectorAll("p")].filter((e) => at_once(e) && !e.closest("li, table") && e.textContent.trim() &&
+        !e.querySelector("svg, img"));
+    const shown = [...slide.querySelectorAll("pre, table, svg, img")].filter(at_once);
+    const points = slide.querySelectorAll("ul > li, ol > li").length;
+    if (!slide.matches(".whole, .title")) {
+        const opening = slide.querySelector("h2 + ul, h2 + ol") ? 1 : 0; // its first point is there from the beginning
+        const steps = points - opening + slide.querySelectorAll(".step, .ask").length;
+        if (steps === 0 && (thoughts.length + points > 1 || shown.length > 1))
+            fault("has several thoughts and no step (::: step, or ## Title {.whole})");
+        else if (thoughts.length > 3) fault(`has ${thoughts.length} thoughts at once (::: step, or ## Title {.whole})`);
+    }
 
     for (const e of slide.querySelectorAll("*")) {
         // Of a formula and of a box in a box, the outermost one tells.
@@ -34,6 +50,7 @@ slides.forEach((slide, n) => {
         const words = [...e.childNodes].map((c) => (c.nodeType === 3 ? c.data : "")).join("").trim();
         const has_words = words !== "";
 
+        if (box.width && (has_words || e.matches("pre, img, math, td, .ask, rect, path"))) low = Math.max(low, box.bottom);
         const parent = e.parentNode === slide ? inner : e.parentNode.getBoundingClientRect();
         if (box.width && outside(box, inner, 1) && !outside(parent, inner, 1))
             fault(`<${e.localName}> leaves the slide: ${quote(e)}`);
@@ -73,6 +90,8 @@ slides.forEach((slide, n) => {
         if (has_words && e.closest("p code") && /\binclude="/.test(words)) fault(`a listing was not understood: ${quote(e)}`);
         if (has_words && !e.closest("code") && /\$|\\[a-z]+\{/.test(words)) fault(`raw mathematics: ${quote(e)}`);
     }
+    const free = Math.round(100 - 100 * (low - frame.top) / frame.height);
+    if (free > 20 && !slide.matches(".title, .room")) fault(`has nothing in its last ${free} % (write more, or ## Title {.room})`);
 });
 const text = [`slides ${slides.length}`, ...faults].join("\n");
 document.documentElement.innerHTML = "<body></body>";
