@@ -40,6 +40,11 @@ slides.forEach((slide, n) => {
         if (steps === 0 && (thoughts.length + points > 1 || shown.length > 1))
             fault("has several thoughts and no step (::: step, or ## Title {.whole})");
         else if (thoughts.length > 3) fault(`has ${thoughts.length} thoughts at once (::: step, or ## Title {.whole})`);
+        // What stands below a step comes no sooner.
+        const first = [...slide.querySelectorAll(".step, .ask, ul > li, ol > li")].filter((e) => !e.closest(".notes"))[opening];
+        for (const e of first ? [...thoughts, ...shown] : [])
+            if (!e.closest("li") && !first.contains(e) && first.compareDocumentPosition(e) & 4 && !e.querySelector(".step"))
+                fault(`is there before the steps above it: ${quote(e)}`);
     }
 
     for (const e of slide.querySelectorAll("*")) {
