@@ -99,6 +99,21 @@ bool on_device(size_t i) {
     return f && (f->global || f->device);
 }
 
+bool in_device_member(size_t i) {
+    int depth = 0;
+    if (around(i)) return false;
+    for (size_t k = i, before; (before = previous(k)) != k; k = before) {
+        depth += is(before, "}") - is(before, "{");
+        if (depth >= 0) continue;
+        depth = 0;
+        for (size_t h = before; previous(h) != h && !is_one_of(previous(h), "; } {");) {
+            h = previous(h);
+            if (is(h, "__device__")) return true;
+        }
+    }
+    return false;
+}
+
 bool only_on_device(size_t i) {
     const struct function* f = around(i);
     return f && (f->global || (f->device && !f->host_too));

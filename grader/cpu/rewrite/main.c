@@ -5,8 +5,9 @@
 //   kernel<<<grid, block, bytes, stream>>>(arguments)     see include/cudev/launch.h
 //   __shared__ float tile[16][16], *p;                    see include/cudev/language.h
 //   extern __shared__ float buffer[];
-// One more is told apart: *(float4*)p = {a, b, c, d} is one store (stores.c); and the members of a
-// structure over dynamic shared memory are listed for reports (members.c).
+// One more is told apart: *(float4*)p = {a, b, c, d} is one store (stores.c), as the members of a
+// `const float4& v` are one load (references.c); and the members of a structure over dynamic shared
+// memory are listed for reports (members.c).
 // Inline PTX and calls of a kernel without <<< >>> become clear compiler errors. Line numbers stay
 // the same and #line gives the shown name, so every message of the compiler, every breakpoint and
 // every report points at the original. #include and other directives are left alone; #define bodies
@@ -121,8 +122,10 @@ static void rewrite_all(void) {
             i = rewrite_asm(i);
         else if (is_one_of(i, "for while") && (in_define || on_device(i)))
             rewrite_loop(i, in_define);
-        else if (is(i, "=") && !in_define && on_device(i))
+        else if (is(i, "=") && !in_define && (on_device(i) || in_device_member(i)))
             rewrite_store(i);
+        else if (is(i, "&") && !in_define)
+            rewrite_reference(i);
         else if (is_one_of(i, "cudaLaunchKernel cudaLaunchKernelExC cudaLaunchCooperativeKernel"))
             rewrite_launch_call(i);
         else if (is(i, "cudaLaunchKernelEx"))

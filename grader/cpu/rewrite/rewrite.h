@@ -95,8 +95,9 @@ void add_kernel_name(struct text* t, size_t first, size_t last);
 
 // Reads which functions the file has, before anything is replaced.
 void read_functions(void);
-bool on_device(size_t i);       // is token i in a kernel or a helper?
-bool only_on_device(size_t i);  // ... and not in a function that is also the host's?
+bool on_device(size_t i);         // is token i in a kernel or a helper?
+bool in_device_member(size_t i);  // ... or in a structure's function for the device?
+bool only_on_device(size_t i);    // ... and not in a function that is also the host's?
 // Warns if the local array `name` is used as if all threads of the block had it in common.
 void check_own_array(size_t name);
 extern bool unset_array;  // it has warned
@@ -157,6 +158,11 @@ void rewrite_loop(size_t loop, bool in_define);
 
 // Makes one store of `*(float4*)p = {a, b, c, d}`, whose = is there.
 void rewrite_store(size_t equals);
+
+// ---- references.c: vectors that helpers take by reference
+
+// Makes one load of `const float4& v` of a helper, whose & is there.
+void rewrite_reference(size_t ampersand);
 
 // ---- absent.c: parts of CUDA that this device lacks ----
 
