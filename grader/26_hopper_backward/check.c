@@ -241,6 +241,10 @@ static void repeatable(struct check* c) {
     backward_case(same_bits(with_scale(grouped(windowed(c, 384, 384, 90), 2, 2), -0.8)));
     // With windows, too, kernels of both d, which look at both ends; keys behind all documents.
     const struct own both = {1, (const int64_t[]){0, 180, 370}};
+    struct problem p = same_bits(grouped(windowed(c, 64, 512, 600), 6, 1));
+    backward_case_repeatable(p);
+    const struct own of_all = {1, (const int64_t[]){0, 512}};
+    backward_case_repeatable(with_documents(grouped(all_keys(c, 64, 512), 6, 1), 1, &of_all));
     backward_case(with_d(with_documents(all_keys(c, 384, 384), 2, &both), 128));
     backward_case_heads_alike(with_heads(all_keys(c, 384, 128), 1, 3), 128);
 }
@@ -266,6 +270,15 @@ static void no_query_heads(struct check* c) {
         for (int64_t e = 0; e < t->count; e++) t->want[e] = 0, t->untouched[e] |= a == ARRAY_dQ;
         check_compare(c, t, budget_exact());
     }
+}
+
+// The workspace has bytes for counters also where there is no query to count; NULL will do.
+static void no_workspace(struct problem p) {
+    problem_begin(&p, PACKED, "; the workspace is NULL");
+    check_vary_null(p.check, "workspace", 0);
+    check_expect(p.check, COURSE_OK, CAUSE_empty_input);
+    backward_fill(&p);
+    backward_run(&p);
 }
 
 static void arguments(struct check* c) {
@@ -301,6 +314,7 @@ static void arguments(struct check* c) {
     backward_case_empty(with_d(all_keys(c, 16, 0), 128));
     backward_case_empty(with_d(all_keys(c, 0, 16), 128));
     no_query_heads(c);
+    no_workspace(all_keys(c, 0, 16));
     problem_bad_arguments(p, (struct strides){.n = 56, .h = -64, .b = -64});
     problem_strides_refused(p, COURSE_UNSUPPORTED, (struct strides){.n = 68, .h = 100, .b = 4100});
     problem_refused(p, others);
@@ -369,7 +383,7 @@ static void moved_by_tma(struct check* c) {
     const struct arena_traffic* t = backward_by_mma(p);
     const double once = (4.0 + 4.0) * (double)(p.N_q * p.d) + 12.0 * (double)p.N_q;
     check_at_most(c, CAUSE_narrow_access, "times that O, dO, LSE and sums are loaded, not by TMA",
-                  (double)(t->global_load_bytes - t->tma_load_bytes) / once, 1.01);
+                  (double)(t->global_load_distinct_bytes - t->tma_load_bytes) / once, 1.01);
     const double needed = 4.0 * (double)((p.N_q + p.N_k) * p.d);
     check_at_most(c, CAUSE_narrow_access, "part of Q, K, V and dO not loaded by TMA",
                   1 - (double)t->tma_load_bytes / needed, 0);
@@ -387,8 +401,8 @@ static double read_again(struct problem p) {
     backward_run(&p);
     const struct arena_traffic* t = problem_traffic(&p);
     judge_mma_count(&p, t);
-    const double once = 4.0 * (double)p.d * (double)(p.N_k + 2 * p.N_q);
-    return (double)t->global_load_bytes - once;
+    const double once = 4.0 * (double)p.d * (double)(p.N_k * p.H / p.group + 2 * p.N_q * p.H);
+    return (double)t->global_load_distinct_bytes - once;
 }
 
 // Tiles of queries that see nothing, where a launcher may have other kernels.
@@ -413,6 +427,11 @@ static void nothing_unseen(struct check* c) {
                   all / (2 * of_row * N), 1.05 * N / SMALLEST);
     const double masked = read_again(causal(c, N, N));
     judge_masked_reads(c, N, masked, read_again(causal(c, N, N + MORE_KEYS)), 0.81);
+    // The same of heads that share keys: a block may walk over their queries in another way.
+    const double of_group = read_again(grouped(causal(c, N, N), 2, 2));
+    check_at_most(c, CAUSE_masked_read,
+                  "bytes read for two heads with a mask, of those for two without it",
+                  of_group / (2 * all), 0.81);
     // The last 128 queries, and a window of 100: of 512 keys they see half, so half of the blocks
     // read them that do without a window, and half of K and V is not read.
     const double in_window = read_again(windowed(c, FEW, 2 * N, 100));

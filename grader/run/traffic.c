@@ -13,6 +13,7 @@ struct arena_traffic run_traffic(unsigned char* const* array, uint32_t count) {
     struct arena_traffic found = {
         .launches = (int64_t)t.launches,
         .global_load_bytes = (int64_t)t.global_load_bytes,
+        .global_load_distinct_bytes = (int64_t)t.global_load_distinct_bytes,
         .global_load_requests = (int64_t)t.global_load_requests,
         .global_load_sectors = (int64_t)t.global_load_sectors,
         .global_store_bytes = (int64_t)t.global_store_bytes,

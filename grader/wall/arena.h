@@ -177,6 +177,7 @@ static inline double arena_altered(double a, double b, const struct arena_produc
 struct arena_traffic {
     int64_t launches;
     int64_t global_load_bytes, global_load_requests, global_load_sectors;
+    int64_t global_load_distinct_bytes;  // of each request: what all lanes read is read once
     int64_t global_store_bytes, global_store_requests, global_store_sectors;
     int64_t shared_load_bytes;  // what lanes take: 128 of a warp that all read one float
     int64_t shared_load_requests, shared_load_wavefronts, shared_load_conflicts;

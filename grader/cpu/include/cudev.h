@@ -74,6 +74,7 @@ void cudev_refuse(const char* what, const char* next) __attribute__((noreturn));
 struct cudev_traffic {
     unsigned long long launches;
     unsigned long long global_load_bytes, global_load_requests;  // bytes asked for by threads
+    unsigned long long global_load_distinct_bytes;  // of each request: what lanes share is one
     unsigned long long global_load_sectors, global_load_ideal_sectors;
     unsigned long long global_store_bytes, global_store_requests;
     unsigned long long global_store_sectors, global_store_ideal_sectors;

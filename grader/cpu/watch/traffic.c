@@ -45,6 +45,7 @@ static void add(struct cudev_traffic* t, const struct row* r, const struct count
         t->shared_store_conflicts += c->wavefronts - c->ideal_wavefronts;
     } else if (log_loads(r->kind)) {
         t->global_load_bytes += c->bytes;
+        t->global_load_distinct_bytes += r->kind == LOG_LOAD ? c->distinct : c->bytes;
         t->global_load_requests += c->requests;
         t->global_load_sectors += c->sectors;
         t->global_load_ideal_sectors += c->ideal_sectors;
