@@ -249,6 +249,10 @@ static void judge_status(struct check* c, int round, const char* output) {
     // Refused is a good call, whose launch was to fail: it is no bad argument.
     if (cause == CAUSE_argument_check && expected == COURSE_CUDA_ERROR && status != COURSE_OK)
         cause = CAUSE_wrong_status;
+    // Nothing has failed: the launcher refused before it called anything.
+    if (cause == CAUSE_error_ignored && !c->answer.failed[round] && expected == COURSE_CUDA_ERROR &&
+        (status == COURSE_BAD_ARGUMENT || status == COURSE_UNSUPPORTED))
+        cause = CAUSE_wrong_status;
     // The call was made and failed, and nobody asked.
     if (cause == CAUSE_argument_check && c->answer.failed[round] && status == COURSE_OK)
         cause = CAUSE_error_ignored;
