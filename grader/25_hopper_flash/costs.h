@@ -111,11 +111,15 @@ static void read_of_lists(struct check* c) {
 // 64 queries that see something may lie in one tile more.
 static void hidden_elsewhere(struct check* c) {
     enum { MANY = 2048, N = 1024, SQUARE = 256 };
-    static const int64_t last_of_two[] = {0, 700, N};
+    static const int64_t last_of_two[] = {0, 700, N}, one_of_all[] = {0, N};
     judge_elsewhere(windowed(c, 16, N, 100), PACKED, 0.3);
     judge_elsewhere(with_d(windowed(c, 16, N, 100), 128), PACKED, 0.3);
     judge_elsewhere(with_d(windowed(c, 16, MANY, 100), 128), PACKED, 0.3);
     judge_elsewhere(windowed(c, 16, MANY, 100), PACKED, 0.3);
+    // A window in a document, for which a walk may begin elsewhere.
+    judge_elsewhere(with_documents(windowed(c, 16, N, 100), 1, one_of_all), PACKED, 0.3);
+    judge_elsewhere(with_d(with_documents(windowed(c, 16, N, 100), 1, one_of_all), 128), PACKED,
+                    0.3);
     judge_elsewhere(with_d(with_documents(all_keys(c, 16, N), 2, last_of_two), 128), PACKED, 0.55);
     judge_elsewhere(with_lists(with_d(all_keys(c, 16, N), 128), "01010001"), PACKED, 0.5);
     const double wide = forward_loads(with_d(causal(c, SQUARE, SQUARE), 128));
