@@ -35,7 +35,8 @@ void multiply_reals(struct check* c, const struct matmul* of);
 // Whole numbers times a power of two, which changes no digit: rows of A far above and rows far
 // below what fp16 can hold (2^-24 to 2^16). float and bf16 hold 2^-126 to 2^127, and with fewer
 // bits what is smaller: every third row is of the smallest numbers that the type has. In bf16 the
-// sums of one row are too large, and infinite. Once with whole tiles, once with one less of each
+// sums of one row are too large, and infinite. Then all of A is as large as B is small, and the
+// other way round. Once with whole tiles, once with one less of each
 // size, for which a launcher may have another kernel; of K only where rows need not be aligned.
 void multiply_range(struct check* c, const struct matmul* of);
 
