@@ -369,11 +369,10 @@ static void safe(struct check* c) {
     decode_case(p, ", max_pages = 520", JUDGE_O);
     decode_case_on(with_key_heads(decode_of(c, 1, 272), card_named("l4")->multiprocessors), "l4",
                    JUDGE_O);
-    // Of so many heads the workspace has room for three parts each, and the last sequence has keys
-    // for more.
+    // Of so many heads the workspace has room for six parts each, and the last sequence has a few.
     int64_t last_alone[MOST_BATCHES] = {0};
-    last_alone[MOST_BATCHES - 1] = 16 * check_pick(c, 42, 48);
-    decode_case(with_lengths(with_key_heads(decode_of(c, 1, 0), 16), MOST_BATCHES, last_alone), "",
+    last_alone[MOST_BATCHES - 1] = 16 * check_pick(c, 17, 20);
+    decode_case(with_lengths(with_key_heads(decode_of(c, 1, 0), 8), MOST_BATCHES, last_alone), "",
                 JUDGE_O);
     // The table names more tiles of keys than the workspace has room for parts.
     p = with_pages_of(decode_of(c, 1, 16 * check_pick(c, 50, 60)), 4096);
