@@ -218,42 +218,27 @@ static void fill_beyond(const struct product* p, int64_t row) {
         B[place_in(&p->B, first, j)] = B[place_in(&p->B, second, j)] = (double)(1 + j / 2 % 2);
 }
 
-static void run_range(struct product* p) {
+static void run_range(struct product* p, int opposite) {  // all of A by 2^opposite, B against it
     struct check* c = p->check;
-    const int power = (int)check_pick(c, 100, 110);
-    const int powers[3] = {-power, power, p->of->dtype == F32 ? -149 : -133};
-    check_case(c, "M = %lld, N = %lld, K = %lld, large and small rows of A", (long long)p->M,
-               (long long)p->N, (long long)p->K);
+    const int power = (int)check_pick(c, 100, 110), least = p->of->dtype == F32 ? -149 : -133;
+    const int powers[3] = {-power, power, least};
+    check_case(c, "M = %lld, N = %lld, K = %lld, large and small %s", (long long)p->M,
+               (long long)p->N, (long long)p->K, opposite ? "matrices" : "rows of A");
     product_declare(p);
     product_fill(p, 1, 2);
     for (int64_t i = 0; i < p->A.t->count; i++)
-        p->A.t->value[i] = ldexp(p->A.t->value[i], powers[i / p->A.stride % 3]);
-    if (p->of->dtype == BF16) fill_beyond(p, check_pick(c, 0, p->M - 1));
-    check_run(c);
-    product_compare(p);
-}
-
-// All of A is as large as all of B is small, or the other way round.
-static void run_opposite(struct product* p, int power) {
-    struct check* c = p->check;
-    check_case(c, "M = %lld, N = %lld, K = %lld, %s A and %s B", (long long)p->M, (long long)p->N,
-               (long long)p->K, power > 0 ? "large" : "small", power > 0 ? "small" : "large");
-    product_declare(p);
-    product_fill(p, 1, 2);
-    for (int64_t i = 0; i < p->A.t->count; i++) p->A.t->value[i] = ldexp(p->A.t->value[i], power);
-    for (int64_t i = 0; i < p->B.t->count; i++) p->B.t->value[i] = ldexp(p->B.t->value[i], -power);
+        p->A.t->value[i] *= ldexp(1, opposite ? opposite : powers[i / p->A.stride % 3]);
+    for (int64_t i = 0; i < p->B.t->count; i++) p->B.t->value[i] *= ldexp(1, -opposite);
+    if (p->of->dtype == BF16 && !opposite) fill_beyond(p, check_pick(c, 0, p->M - 1));
     check_run(c);
     product_compare(p);
 }
 
 void multiply_range(struct check* c, const struct matmul* of) {
     for (int less = 0; less < 2; less++) {
-        // Rows that are aligned for any K have one kernel: a last tile is another item's trap.
         const int64_t K = of->whole_K - (of->align > 1 ? 0 : less);
         struct product p = product_of(c, of, of->whole_M - less, of->whole_N - less, K);
-        run_range(&p);
-        const int power = (int)check_pick(c, 112, 120);
-        run_opposite(&p, power), run_opposite(&p, -power);
+        run_range(&p, 0), run_range(&p, 115), run_range(&p, -115);
     }
 }
 
