@@ -30,7 +30,7 @@ void backward_judge(const struct problem* p);
 // backward_forward(), check_run() and backward_judge().
 void backward_run(const struct problem* p);
 
-// Cases of one batch and one head whose products must be made by mma.sync (tensor_cores.c). The
+// Cases whose products must be made by mma.sync (tensor_cores.c). The
 // first, and its traffic, has large Q and K, and asks for Q K^T and the products with dS; the
 // second has large dO and V, and asks for the others. N_k >= N_q. The gradients are judged.
 const struct arena_traffic* backward_by_mma(struct problem p);

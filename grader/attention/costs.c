@@ -20,6 +20,12 @@ const struct arena_traffic* problem_traffic(const struct problem* p) {
     return t;
 }
 
+struct problem with_drawn_heads(struct problem p) {
+    const int64_t B = check_pick(p.check, 2, 3);
+    const int64_t H_k = p.group > 1 ? 2 : check_pick(p.check, 3, B == 2 ? 5 : 3);
+    return with_heads(p, B, p.group * H_k);
+}
+
 void problem_skips_unseen(const struct problem* p) {
     const bool backward = p->contract->backward;
     for (enum which a = ARRAY_Q; a < ARRAYS; a++) {

@@ -219,8 +219,9 @@ const struct arena_traffic* forward_long_rows(struct problem p, int64_t N_k);
 // The bytes of K and V that a case loads: all but one read of Q. Fails as problem_traffic().
 double forward_loads(struct problem p);
 
-// A case of one batch and one head, both of whose products must be made by mma.sync
-// (tensor_cores.c), and its traffic. N_k >= N_q with a mask. Both outputs are judged.
+// A case whose products, both, must be made by mma.sync (tensor_cores.c), and its traffic. N_k >=
+// N_q with a mask; one batch and one head, if the contract has follow_more(). Both outputs are
+// judged.
 const struct arena_traffic* forward_by_mma(struct problem p);
 
 // For follow_more() of a contract: P of query i of the first head as the altered run makes it, of

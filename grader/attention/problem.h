@@ -136,6 +136,10 @@ struct problem on_card(struct problem p, const char* card);
 struct problem with_heads(struct problem p, int64_t B, int64_t H);
 struct problem with_scale(struct problem p, double factor);
 
+// The problem with 2 or 3 batches of 3 to 5 heads, or of 2 groups. A launcher knows how many there
+// are: what is counted, and watched, of one head alone says nothing of the calls of real use.
+struct problem with_drawn_heads(struct problem p);
+
 // A factor that makes of a power of two what 16 bits do not hold: bf16 is off by 0.4 %.
 #define NOT_OF_16_BITS (1 + 0x1p-8 + 0x1p-12)
 

@@ -103,13 +103,14 @@ static void add_row(const struct problem* p, struct altered* to, double factor, 
 
 // ---- forward
 
-// LSE of query i, and P of the keys that it sees. P is relative to any number: it is rounded by the
-// same part.
-static struct altered weigh_query(const struct problem* p, int64_t i, double* P) {
+// LSE of query i of a head, and P of the keys that it sees. P is relative to any number: it is
+// rounded by the same part.
+static struct altered weigh_query(const struct problem* p, int64_t b, int64_t h, int64_t i,
+                                  double* P) {
     const int64_t seen = keys_seen(p, i);
     double m = -INFINITY, l = 0, off = 0;
     for (int64_t j = 0; j < seen; j++) {
-        struct altered S = altered_dot(p, row_of(p, ARRAY_Q, 0, 0, i), row_of(p, ARRAY_K, 0, 0, j));
+        struct altered S = altered_dot(p, row_of(p, ARRAY_Q, b, h, i), row_of(p, ARRAY_K, b, h, j));
         P[j] = p->scale * S.sum;
         m = fmax(m, P[j]);
         off = fmax(off, p->scale * S.size * IN_FLOAT);
@@ -121,7 +122,7 @@ static struct altered weigh_query(const struct problem* p, int64_t i, double* P)
 }
 
 double altered_weights(const struct problem* p, int64_t i, double* P) {
-    return 2 * weigh_query(p, i, P).size;
+    return 2 * weigh_query(p, 0, 0, i, P).size;
 }
 
 const struct arena_traffic* forward_by_mma(struct problem p) {
@@ -134,12 +135,12 @@ const struct arena_traffic* forward_by_mma(struct problem p) {
     judge_mma_count(&p, t);
     struct follows O = new_follows(&p, ARRAY_O), LSE = new_follows(&p, ARRAY_LSE);
     double* P = check_allocate(p.check, p.N_k, sizeof *P);
-    for (int64_t i = 0; i < p.N_q; i++) {
-        struct altered* of_row = LSE.of + place_in(&p, ARRAY_LSE, 0, 0, i);
-        *of_row = weigh_query(&p, i, P);
+    FOR_EACH_QUERY(&p, b, h, i) {
+        struct altered* of_row = LSE.of + place_in(&p, ARRAY_LSE, b, h, i);
+        *of_row = weigh_query(&p, b, h, i, P);
         for (int64_t j = 0; j < keys_seen(&p, i); j++)
-            add_row(&p, O.of + place_in(&p, ARRAY_O, 0, 0, i), P[j], P[j] * 2 * of_row->size,
-                    row_of(&p, ARRAY_V, 0, 0, j), 1);
+            add_row(&p, O.of + place_in(&p, ARRAY_O, b, h, i), P[j], P[j] * 2 * of_row->size,
+                    row_of(&p, ARRAY_V, b, h, j), 1);
     }
     free(P);
     judge_follows(&p, LSE, "Q K^T");
@@ -151,13 +152,13 @@ const struct arena_traffic* forward_by_mma(struct problem p) {
 
 // ---- backward
 
-// Adds to the gradients what the pair of query i and key j gives. delta, LSE and O are as in the
+// Adds to the gradients what the pair of query i of a head and key j gives. delta, LSE and O are as in the
 // run before: they are inputs, or made of them without a product of matrices.
-static void follow_pair(const struct problem* p, int64_t i, int64_t j, struct altered delta,
-                        const struct follows gradient[3]) {
-    const double *Q = row_of(p, ARRAY_Q, 0, 0, i), *K = row_of(p, ARRAY_K, 0, 0, j),
-                 *dO = row_of(p, ARRAY_dO, 0, 0, i), *V = row_of(p, ARRAY_V, 0, 0, j);
-    const double LSE = *row_of(p, ARRAY_LSE, 0, 0, i);
+static void follow_pair(const struct problem* p, int64_t b, int64_t h, int64_t i, int64_t j,
+                        struct altered delta, const struct follows gradient[3]) {
+    const double *Q = row_of(p, ARRAY_Q, b, h, i), *K = row_of(p, ARRAY_K, b, h, j),
+                 *dO = row_of(p, ARRAY_dO, b, h, i), *V = row_of(p, ARRAY_V, b, h, j);
+    const double LSE = *row_of(p, ARRAY_LSE, b, h, i);
     const struct altered S = altered_dot(p, Q, K), dP = altered_dot(p, dO, V);
     const double P = exp(p->scale * S.sum - LSE), dS = P * (dP.sum - delta.sum);
     const double off = IN_FLOAT * (fabs(p->scale) * S.size + fabs(LSE) + 1);  // of P, a part of it
@@ -165,7 +166,7 @@ static void follow_pair(const struct problem* p, int64_t i, int64_t j, struct al
     struct altered* to[3];
     for (int a = 0; a < 3; a++) {
         enum which array = (enum which)(ARRAY_dQ + a);
-        to[a] = gradient[a].of + place_in(p, array, 0, 0, array == ARRAY_dQ ? i : j);
+        to[a] = gradient[a].of + place_in(p, array, b, h, array == ARRAY_dQ ? i : j);
     }
     add_row(p, to[0], dS, dS_off, K, p->scale);
     add_row(p, to[1], dS, dS_off, Q, p->scale);
@@ -175,14 +176,14 @@ static void follow_pair(const struct problem* p, int64_t i, int64_t j, struct al
 static void judge_gradients(const struct problem* p, const char* const what[3]) {
     struct follows gradient[3];
     for (int a = 0; a < 3; a++) gradient[a] = new_follows(p, (enum which)(ARRAY_dQ + a));
-    for (int64_t i = 0; i < p->N_q; i++) {
-        const double *dO = row_of(p, ARRAY_dO, 0, 0, i), *O = row_of(p, ARRAY_O, 0, 0, i);
+    FOR_EACH_QUERY(p, b, h, i) {
+        const double *dO = row_of(p, ARRAY_dO, b, h, i), *O = row_of(p, ARRAY_O, b, h, i);
         struct altered delta = {0, 0};
         for (int64_t x = 0; x < p->d; x++) {
             delta.sum += dO[x] * O[x];
             delta.size += fabs(dO[x] * O[x]);
         }
-        for (int64_t j = 0; j < keys_seen(p, i); j++) follow_pair(p, i, j, delta, gradient);
+        for (int64_t j = 0; j < keys_seen(p, i); j++) follow_pair(p, b, h, i, j, delta, gradient);
     }
     for (int a = 2; a >= 0; a--) judge_follows(p, gradient[a], what[a]);
     check_given(p->check, what[0]);
@@ -214,8 +215,11 @@ void backward_by_mma_of_dO(struct problem p) {
     fill_large(&p, ARRAY_V);
     set_column(&p, ARRAY_Q, 0, q);
     set_column(&p, ARRAY_K, 0, 0);
-    row_of(&p, ARRAY_K, 0, 0, 0)[0] = dtype_round(p.contract->dtype, level / (p.scale * q));
-    for (int64_t x = 0; x < p.d; x++) row_of(&p, ARRAY_V, 0, 0, 0)[x] = 0;
+    for (int64_t b = 0; b < p.B; b++)
+        for (int64_t h = 0; h < p.H; h += p.group) {
+            row_of(&p, ARRAY_K, b, h, 0)[0] = dtype_round(p.contract->dtype, level / (p.scale * q));
+            for (int64_t x = 0; x < p.d; x++) row_of(&p, ARRAY_V, b, h, 0)[x] = 0;
+        }
     backward_run(&p);
     judge_mma_count(&p, check_traffic(p.check));
     judge_gradients(&p, what);
