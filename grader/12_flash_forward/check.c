@@ -369,12 +369,12 @@ static void arguments(struct check* c) {
 // shapes; after that only the accesses count.
 static void safe(struct check* c) {
     const int64_t shapes[][4] = {
-        {2, 16, pick_power(c, 5, 6), 16},
+        {check_pick(c, 3, 9), 16, 32, 16},
         {2, pick_power(c, 5, 6), 16, 32},
         {1, 16, 16, 256},
     };
     check_watch(c, WATCH_CHECK);
-    plain(c, 1, 64, 64, 16);
+    plain(c, check_pick(c, 3, 6), 32, 64, 16);
     for (size_t n = 0; n < sizeof shapes / sizeof shapes[0]; n++) {
         const int64_t* s = shapes[n];
         struct problem p = sizes(c, s[0], s[1], s[2], s[3]);
@@ -407,12 +407,12 @@ static void reads_once(struct problem p, enum layout layout) {
     check_loaded_once(p.check, "V");
 }
 
-// And nothing of size N_q N_k exists. For more queries than keys, other head sizes and rows that
-// lie apart a launcher may have other kernels.
+// And nothing of size N_q N_k exists. For more queries than keys, several heads, other head sizes
+// and rows that lie apart a launcher may have other kernels.
 static void cheap(struct check* c) {
     reads_once(sizes(c, 1, 128, 128, 16), PACKED);
-    reads_once(sizes(c, 2, 16, 32, pick_power(c, 7, 8)), PACKED);
-    reads_once(sizes(c, 2, 64, 32, pick_power(c, 5, 6)), GAPS);
+    reads_once(sizes(c, check_pick(c, 3, 9), 16, 32, pick_power(c, 7, 8)), PACKED);
+    reads_once(sizes(c, check_pick(c, 6, 12), 32, 16, pick_power(c, 5, 6)), GAPS);
     forward_long_rows(sizes(c, 1, 16, 16, 16), 4096);
 }
 

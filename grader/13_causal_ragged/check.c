@@ -179,7 +179,7 @@ static void safe(struct check* c) {
     struct problem p = with_d(causal(c, N, N), 24);
     p.H = 2;
     forward_case(p, PACKED, "", JUDGE_O);
-    forward_case(all_keys(c, N, 32), PACKED, "", JUDGE_O);
+    forward_case(with_drawn_heads(all_keys(c, check_pick(c, 9, 20), 20)), PACKED, "", JUDGE_O);
     // Nothing may be read behind a row, neither in pieces of 4 or 8 elements nor in pairs.
     forward_case_far(with_d(all_keys(c, 16, 32), 22));
     forward_case_far(with_d(all_keys(c, 8, 8), 21));
@@ -212,6 +212,14 @@ static void cheap_elsewhere(struct check* c) {
                   of_a_key > 0 ? masked / N_k / of_a_key : INFINITY, 0.97);
     check_at_most(c, CAUSE_too_much_read, "times that keys are read, in rows of 5 elements",
                   of_a_key / (4.0 * ODD), CEIL_DIV(N_q, SMALLEST_TILE));
+    const struct problem heads = with_drawn_heads(causal(c, check_pick(c, 9, 20), 33));
+    double read = forward_loads(heads);
+    read -= (double)check_loaded_again(c, "Q");
+    check_at_most(c, CAUSE_too_much_read, "times that K and V of several heads are read",
+                  read / (4.0 * (double)(heads.B * heads.H * heads.N_k * heads.d)),
+                  (double)CEIL_DIV(heads.N_q, SMALLEST_TILE));
+    check_loaded_once(c, "K");
+    check_loaded_once(c, "V");
     (void)forward_loads(with_heads(all_keys(c, 1, 133), 1, 2));
     check_loaded_once(c, "K");
     check_loaded_once(c, "V");
