@@ -187,7 +187,7 @@ static void safe(struct check* c) {
     for (int is_causal = 0; is_causal <= 1; is_causal++) {
         int64_t N_q = pick_ragged(c, 17, 23), N_k = is_causal ? N_q : check_pick(c, 17, 23);
         struct problem p = problem_of(c, &contract, N_q, N_k, is_causal);
-        backward_case(with_heads(with_d(p, is_causal ? 16 : 21), 1, 2));
+        backward_case(with_drawn_heads(with_d(p, is_causal ? 16 : 5)));
     }
     backward_case_far(with_d(all_keys(c, 17, 17), 21));  // nothing may be read behind a row
     // With a d for which a kernel may have pieces of its own.
