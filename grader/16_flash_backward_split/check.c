@@ -219,6 +219,7 @@ static void safe(struct check* c) {
     p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
     backward_case(p);
     backward_case(with_d(causal(c, N, N), 128));
+    backward_accesses(with_drawn_heads(all_keys(c, check_pick(c, 9, 24), 17)));
     backward_accesses(causal(c, 160, 24));  // 128 queries see nothing: copies for nobody
     backward_case_empty(all_keys(c, 0, 24));
     // The kernels of wide heads are others, those of a card with more memory than the grade's, too.
@@ -230,11 +231,12 @@ static void safe(struct check* c) {
 
 // ---- costs, each of kernels that multiply on the tensor cores
 
-// Both head dimensions, with and without a mask; whole tiles, and tiles that are not full.
+// Both head dimensions, with and without a mask; whole tiles, and tiles that are not full; several
+// heads.
 static void on_tensor_cores(struct check* c) {
     int64_t N = 32 + pick_ragged(c, 2, 29);
-    const struct problem cases[] = {all_keys(c, N, N + 2), causal(c, N, N + 2),
-                                    with_d(all_keys(c, 64, 64), 128),
+    const struct problem cases[] = {with_drawn_heads(all_keys(c, check_pick(c, 9, 16), 19)),
+                                    causal(c, N, N + 2), with_d(all_keys(c, 64, 64), 128),
                                     with_d(causal(c, N, N + 2), 128)};
     for (int n = 0; n < 4; n++) {
         backward_by_mma(cases[n]);
@@ -272,15 +274,16 @@ static void loaded_and_stored_once(struct problem p) {
 }
 
 // A case of what a launcher may have other kernels for: tiles that are not full, more keys than
-// queries, rows with gaps, several heads.
-static void run_elsewhere(struct check* c) {
-    struct problem p = with_heads(causal(c, 17, 49), 1, 2);
+// queries, rows with gaps, several heads. Returns how many these are.
+static int64_t run_elsewhere(struct check* c) {
+    struct problem p = with_drawn_heads(causal(c, 17, 33));
     check_watch(c, WATCH_PROFILE);
     problem_begin(&p, GAPS, "");
     problem_skips_unseen(&p);  // nobody has to read gaps
     backward_fill(&p);
     backward_run(&p);
     judge_mma_count(&p, problem_traffic(&p));
+    return p.B * p.H;
 }
 
 // Each block of keys reads Q and dO of the queries that see it; each block of queries K and V of
@@ -328,8 +331,8 @@ static void no_conflicts(struct check* c) {
         backward_by_mma(with_d(all_keys(c, N, N), d));
         judge_conflicts(c, 4 * 6 * 7 * mma);
     }
-    run_elsewhere(c);
-    judge_conflicts(c, 2 * 4 * 6 * 7 * N * N * 64 / 2048.0);
+    const double heads = (double)run_elsewhere(c);
+    judge_conflicts(c, heads * 4 * 6 * 7 * N * N * 64 / 2048.0);
 }
 
 static const struct item items[] = {

@@ -167,7 +167,7 @@ static void forward_decoding(struct check* c) {
         bool causal;
     } sizes_of[] = {{1, 1, 8, 64, 1030, 1100, false},
                     {1, 1, 16, 64, 257, 300, false},
-                    {2, 2, 7, 128, 65, 90, true}};
+                    {3, 2, 7, 128, 40, 60, true}};
     check_watch(c, WATCH_PROFILE);
     for (size_t n = 0; n < sizeof sizes_of / sizeof sizes_of[0]; n++) {
         int64_t group = sizes_of[n].group, H_k = sizes_of[n].H_k;
@@ -281,9 +281,10 @@ static void repeatable(struct check* c) {
 // allocated.
 static void no_copies(struct check* c) {
     check_watch(c, WATCH_PROFILE);
-    struct problem p = backward_of(c, 8, 32, 64, false);
+    struct problem p = with_drawn_heads(sizes(c, &of_backward, 0, 3, 16, 48, false));
     backward_case(p);
-    check_kept(c, CAUSE_expanded, "byte of dK and dV", 4.0 * (double)(p.N_k * p.d), 1, 7000);
+    check_kept(c, CAUSE_expanded, "byte of dK and dV",
+               4.0 * (double)(p.B * p.H / p.group * p.N_k * p.d), 1, 7000);
     // Neither pass keeps something for each pair of a query and a key.
     for (int many_keys = 0; many_keys <= 1; many_keys++) {
         p = backward_of(c, 1, many_keys ? 17 : 577, many_keys ? 577 : 17, false);
@@ -295,17 +296,17 @@ static void no_copies(struct check* c) {
 
 // ---- both ----------------------------------------------------------------------------------
 
-// Whole tiles, tiles that are not full, and the other head dimension. Backward there are twice as
+// Whole tiles, tiles that are not full, of groups, and the other head dimension. Backward there are twice as
 // many queries as keys: gradients for each query head, which another item is about, are no more
 // than a row of fp32 for each query.
 static void on_tensor_cores(struct check* c) {
-    const int64_t tail = check_pick(c, 1, 9);
+    const int64_t tail = check_pick(c, 1, 9), group = check_pick(c, 2, 3);
     const struct problem cases[] = {
         forward_of(c, 1, 64, 128, false),
-        forward_of(c, 1, 95, 95, true),
+        with_drawn_heads(sizes(c, &of_forward, 0, group, check_pick(c, 9, 24), 40, true)),
         with_d(forward_of(c, 1, 64, 64, false), 128),
         backward_of(c, 1, 128, 64, false),
-        backward_of(c, 1, 126, 32 + pick_ragged(c, 2, 15), false),
+        with_drawn_heads(sizes(c, &of_backward, 0, 2, check_pick(c, 9, 24), 8, false)),
         with_d(backward_of(c, 1, 128, 64, false), 128),
     };
     for (int n = 0; n < 3; n++) forward_by_mma(cases[n]);
@@ -411,12 +412,13 @@ static void arguments(struct check* c) {
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N = 96 + pick_ragged(c, 17, 29);
-    judge_O(forward_of(c, 2, N, 72, false));
+    judge_O(with_drawn_heads(sizes(c, &of_forward, 0, 3, check_pick(c, 9, 24), 72, false)));
     judge_O(with_d(forward_of(c, 1, N, N, true), 128));
     struct problem p = backward_of(c, 2, 4 * check_pick(c, 26, 30), 72, false);
     p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone, though rows have fours
     backward_case(p);
     backward_case(with_d(backward_of(c, 2, N, N, true), 128));
+    backward_case(with_drawn_heads(sizes(c, &of_backward, 0, 2, check_pick(c, 9, 16), 17, true)));
     // Queries that see nothing, and keys that nobody sees: copies for nobody.
     judge_O(forward_of(c, 1, 160, 24, true));
     backward_case(backward_of(c, 1, 160, 24, true));
