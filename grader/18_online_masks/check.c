@@ -440,6 +440,9 @@ static void safe(struct check* c) {
     judge(sizes(c, &of_forward, 128 + 24, 24, MASK(.causal = true)), NULL, JUDGE_O);
     judge(sizes(c, &of_backward, 128 + 24, 24, MASK(.causal = true)), NULL, JUDGE_O);
     const struct index_mask narrow = MASK(.causal = true, .window = 17);
+    judge(with_drawn_heads(sizes(c, &of_forward, check_pick(c, 9, 40), 40, narrow)), NULL, JUDGE_O);
+    judge(with_drawn_heads(sizes(c, &of_backward, check_pick(c, 9, 16), 17, narrow)), NULL,
+          JUDGE_O);
     judge(sizes(c, &of_backward, 16, 160, narrow), NULL, JUDGE_O);  // the first 128 keys
     // The kernels of wide heads are others, those of a card with more memory than the grade's, too.
     backward_accesses(with_d(sizes(c, &of_backward, 136, 8, MASK(.causal = true)), 128));

@@ -160,7 +160,7 @@ static void judge_visits(struct check* c, const struct contract* of) {
 // one; and one block of keys reads a tile of them. Who visits all tiles reads more.
 static void judge_visits_elsewhere(struct check* c, const struct contract* of) {
     enum { FEW = 8, LONG = 384, MANY = 1024, SEEN = 32, TILE = 128, CASES = 2 };
-    struct problem p[CASES] = {with_heads(with_d(problem_of(c, of, FEW, LONG, false), 128), 1, 2),
+    struct problem p[CASES] = {with_drawn_heads(with_d(problem_of(c, of, FEW, LONG, false), 128)),
                                with_d(problem_of(c, of, MANY, SEEN, false), 128)};
     p[0].index = (struct index_mask){.used = true, .causal = true, .window = 32, .softcap = 20};
     p[1].index = (struct index_mask){.used = true, .causal = true};
