@@ -316,7 +316,7 @@ static void watch_narrow(struct check* c) {
 // filled. (Threads or blocks without anything to do have items of their own.)
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    run_digits(c, "many rows", 2 * ROWS, COLS);
+    run_digits(c, "many rows", 2 * ROWS + check_pick(c, 0, 8), COLS);
     run_digits(c, "ragged", ROWS, 1000);
     // The last row begins and ends at an even number of floats: behind it is no other one.
     run_digits(c, "ragged", ROWS + 1, 2 * check_pick(c, 130, 250) + 1);
@@ -357,10 +357,10 @@ static const double bytes_of_x = 4.0 * ROWS * 2 * COLS;  // in moved()
 // quarter is for designs that read a few pieces apart. What is moved in vain counts for each byte
 // of x, too: else useless loads would make up for it. One thread per row moves 8 times what it
 // loads, and so do threads that each have a piece of the row.
-static void judge_coalesced(struct check* c, const struct arena_traffic* t) {
+static void judge_coalesced(struct check* c, const struct arena_traffic* t, double of_x) {
     check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte loaded",
                   fmax(32.0 * (double)t->global_load_sectors / (double)t->global_load_bytes,
-                       1 + 32.0 * (double)t->global_load_excess_sectors / bytes_of_x),
+                       1 + 32.0 * (double)t->global_load_excess_sectors / of_x),
                   1.25);
 }
 
@@ -373,18 +373,19 @@ static void reads_once(struct check* c) {
     const struct arena_traffic* t = moved(c);
     check_at_most(c, CAUSE_too_much_read, "times that each element of x is loaded",
                   (double)t->global_load_bytes / bytes_of_x, 1.01);
-    judge_coalesced(c, t);
+    judge_coalesced(c, t, bytes_of_x);
     check_at_most(c, CAUSE_too_much_written, "numbers stored for each row",
                   (double)(t->global_store_bytes + t->filled_bytes) / (4.0 * ROWS), 2.0);
     // Threads without an element in the last sweep may load one that another has.
     // A kernel of its own may have the longest rows.
     const int64_t other[] = {COLS / 2, ragged_wide(c), 2 * check_pick(c, 35000, 60000) + 1};
     for (int i = 0; i < 3; i++) {
-        const int64_t rows = i < 2 ? ROWS : 1;
+        const int64_t rows = i == 0 ? check_pick(c, 9, 40) : i < 2 ? ROWS : 1;
         check_at_most(c, CAUSE_too_much_read, "times that each element of x is loaded",
                       (double)moved_of(c, rows, other[i])->global_load_bytes /
                           (4.0 * (double)(rows * other[i])),
                       i == 0 ? 1.01 : 1.01 + 1024.0 / (double)other[i]);
+        if (i == 0) judge_coalesced(c, check_traffic(c), 4.0 * (double)(rows * other[i]));
     }
 }
 
@@ -392,12 +393,17 @@ static void reads_once(struct check* c) {
 // coalesced.
 static void few_barriers(struct check* c) {
     const struct arena_traffic* t = moved(c);
-    judge_coalesced(c, t);
+    judge_coalesced(c, t, bytes_of_x);
     check_at_most(c, CAUSE_too_many_barriers, "barriers for each row", (double)t->barriers / ROWS,
                   2.0);
     t = moved_of(c, ROWS, ragged_wide(c));
     check_at_most(c, CAUSE_too_many_barriers, "barriers for each row", (double)t->barriers / ROWS,
                   2.0);
+    const int64_t rows = 4 * check_pick(c, 3, 10);  // whole blocks of a warp each
+    t = moved_of(c, rows, COLS);
+    judge_coalesced(c, t, 4.0 * (double)(rows * COLS));
+    check_at_most(c, CAUSE_too_many_barriers, "barriers for each row",
+                  (double)t->barriers / (double)rows, 2.0);
 }
 
 static const struct item items[] = {

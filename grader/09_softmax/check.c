@@ -393,11 +393,11 @@ static void safe(struct check* c) {
     const int64_t shapes[][4] = {
         {odd_rows, 1, 1, 1},
         {odd_rows, fours - check_pick(c, 1, 3), fours, fours},
-        {ROWS, narrow_cols, narrow_cols + 2, narrow_cols + 1},
+        {check_pick(c, 9, 40), narrow_cols, narrow_cols + 2, narrow_cols + 1},
         {odd_rows, odd_cols, odd_cols + gap, odd_cols + 4 * check_pick(c, 0, 9) + gap % 4 + 1},
         {2, wide_cols, wide_cols, wide_cols}};
     check_watch(c, WATCH_CHECK);
-    run_random(c, ROWS, COLS);
+    run_random(c, check_pick(c, 9, 20), COLS);
     run_random(c, ROWS, WIDE);
     for (int i = 0; i < 5; i++) {
         struct batch b = batch_of(c, &contract, shapes[i][0], shapes[i][1]);
@@ -469,8 +469,9 @@ static void moves_once(struct check* c, int64_t rows, int64_t cols) {
 
 static void cheap(struct check* c) {
     moves_once(c, ROWS, COLS);
-    moved(c, ROWS, check_pick(c, 70, 500), 0);
-    moved(c, ROWS, check_pick(c, 514, 1000), 0);
+    // A launcher knows how many rows there are.
+    moves_once(c, check_pick(c, 9, 40), 64 * check_pick(c, 2, 7));
+    moved(c, check_pick(c, 9, 40), check_pick(c, 514, 1000), 0);
     moved(c, 2, check_pick(c, 1100, 4500), 0);
     moved(c, 1, check_pick(c, 4600, 10700), 0);
 }
@@ -497,7 +498,7 @@ static void stores_whole_sectors(struct check* c, int64_t rows, int64_t cols) {
 
 static void whole_sectors(struct check* c) {
     stores_whole_sectors(c, 4, 2 * check_pick(c, 3000, 5000) + 1);
-    stores_whole_sectors(c, ROWS, 2 * check_pick(c, 350, 500) + 1);
+    stores_whole_sectors(c, 4 * check_pick(c, 3, 10), 2 * check_pick(c, 350, 500) + 1);
     stores_whole_sectors(c, 2, 2 * check_pick(c, 11500, 16000) + 1);
 }
 

@@ -351,7 +351,7 @@ static void safe(struct check* c) {
     const int64_t shapes[][3] = {{odd_rows, 1, 1},
                                  {odd_rows, fours, fours + 2 * check_pick(c, 0, 9) + 1},
                                  {odd_rows, fours - check_pick(c, 1, 3), fours},
-                                 {ROWS, narrow_cols, narrow_cols},
+                                 {check_pick(c, 9, 40), narrow_cols, narrow_cols},
                                  {odd_rows, narrow_cols, narrow_cols},
                                  {odd_rows, wide_cols, wide_cols + check_pick(c, 1, 40)}};
     check_watch(c, WATCH_CHECK);
@@ -398,7 +398,8 @@ static void cheap(struct check* c) {
     const struct arena_traffic* t = loaded_once(c, batch_of(c, &contract, ROWS, COLS));
     check_at_most(c, CAUSE_too_much_written, "numbers stored for each row",
                   (double)(t->global_store_bytes + t->filled_bytes) / (4.0 * ROWS), COLS / 32.0);
-    loaded_once(c, batch_of(c, &contract, ROWS, 4 * check_pick(c, 270, 500)));
+    // A launcher knows how many rows there are.
+    loaded_once(c, batch_of(c, &contract, check_pick(c, 9, 40), 4 * check_pick(c, 270, 500)));
     loaded_once(c, batch_of(c, &contract, 4, 4 * check_pick(c, 2048, 6000)));
     t = loaded_once(c, batch_of(c, &contract, 1, LONG));
     check_at_most(c, CAUSE_too_many_barriers, "barriers of a block for a row",
