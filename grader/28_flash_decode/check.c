@@ -355,12 +355,12 @@ static void safe(struct check* c) {
     check_begin_later(p.tickets, 1);
     check_run(c);
     decode_judge(&p, JUDGE_O);
-    const int64_t length = 32 * check_pick(c, 5, 10) + 16, lengths[] = {length, length};
-    p = with_lengths(decode_of(c, 2, 16), 2, lengths);
+    const int64_t length = 32 * check_pick(c, 5, 7) + 16, lengths[] = {length, length, length};
+    p = with_lengths(decode_of(c, 2, 16), check_pick(c, 2, 3), lengths);
     const int64_t used = pages_used(&p, 0);
     p.max_pages = used + check_pick(c, 2, 5);
     decode_begin(&p, ", a table with more, which nobody reads");
-    check_unread(p.table, 2, used);
+    check_unread(p.table, p.B, used);
     check_run(c);
     decode_judge(&p, JUDGE_O);
     one_page(c);
@@ -446,13 +446,25 @@ static void count_blocks(struct decode p, const char* id) {
                   card_named(id)->multiprocessors / (double)check_largest_grid(p.check), 2);
 }
 
+// The same of 2 or 3 sequences, whose rows of the table are there: with room for 8320 keys each.
+static void count_blocks_of_sequences(struct check* c) {
+    static const int64_t few[] = {48, 17, 48};
+    struct decode p = with_lengths(decode_of(c, 4, 16), check_pick(c, 2, 3), few);
+    p.max_pages = MOST_PAGES;
+    decode_case_on(p, "l4", JUDGE_O);
+    check_at_most(c, CAUSE_too_few_blocks, "multiprocessors for each block",
+                  card_named("l4")->multiprocessors / (double)check_largest_grid(c), 2);
+}
+
 static void enough_blocks(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     // What is wrong shows in a short sequence, and is explained there.
     decode_case_on(decode_of(c, 1, 304), "l4", JUDGE_O);
     count_blocks(decode_of(c, 1, 48), CARD_NEWER);
     // For several queries, and for wide heads that share keys, a launcher may have other kernels.
-    count_blocks(with_head_dim(with_queries(decode_of(c, 4, 48), 2), 128), CARD_NEWER);
+    struct decode heads = with_key_heads(with_queries(decode_of(c, 4, 48), 2), check_pick(c, 1, 4));
+    count_blocks(with_head_dim(heads, 128), CARD_NEWER);
+    count_blocks_of_sequences(c);
     struct decode p = with_pages_of(decode_of(c, 1, 14848 - 16 * check_pick(c, 0, 16)), 64);
     // More than twice as many pages as hold keys: these are split, not the room.
     p.max_pages = MOST_PAGES;
@@ -464,12 +476,12 @@ static void enough_blocks(struct check* c) {
 // that merges, by threads in pieces of 4 bytes at least, of which two to eight share a sector.
 static void read_once(struct check* c) {
     check_watch(c, WATCH_PROFILE);
-    const int64_t length[] = {pages(c, 60, 80), pages(c, 40, 50)};
+    const int64_t length[] = {pages(c, 40, 50), pages(c, 25, 30), pages(c, 30, 40)};
     for (int n = 0; n < 2; n++) {
         struct decode p = n ? with_queries(decode_of(c, 5, 1600), 3) : decode_of(c, 8, 0);
         p = with_head_dim(p, n ? 128 : 64);
         if (n == 1) p.page_size = 64;
-        if (n == 0) p = with_lengths(with_key_heads(p, 2), 2, length);
+        if (n == 0) p = with_lengths(with_key_heads(p, 2), check_pick(c, 2, 3), length);
         decode_case(p, "", JUDGE_O | JUDGE_LSE);
         double K_and_V = 0;
         for (int64_t b = 0; b < p.B; b++) K_and_V += 4.0 * (double)(p.length[b] * p.H_k * p.d);
