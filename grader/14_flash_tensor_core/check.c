@@ -168,7 +168,7 @@ static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N = 64 + check_pick(c, 33, 63);
     forward_case(causal(c, N, N), PACKED, "", JUDGE_O);
-    forward_case(all_keys(c, N, 128), PACKED, "", JUDGE_O);
+    forward_case(with_drawn_heads(all_keys(c, N / 4, 80)), PACKED, "", JUDGE_O);
     struct problem unseen = causal(c, 160, 24);  // 128 queries see nothing
     unseen.later = 1u << ARRAY_LSE;              // which is aligned to its elements alone
     forward_case(unseen, PACKED, "", JUDGE_O);
@@ -176,11 +176,11 @@ static void safe(struct check* c) {
 
 // ---- costs, each of kernels that multiply on the tensor cores
 
-// Whole tiles, tiles that are not full, and the other head dimension; and few queries, for which a
+// Whole tiles, tiles that are not full, of several heads, and the other head dimension; and few queries, for which a
 // launcher may have a kernel of its own.
 static void on_tensor_cores(struct check* c) {
     forward_by_mma(all_keys(c, 64, 128));
-    forward_by_mma(all_keys(c, 64 + check_pick(c, 1, 31), 64 + pick_tail(c, 31)));
+    forward_by_mma(with_drawn_heads(all_keys(c, 16 + check_pick(c, 1, 23), pick_tail(c, 31))));
     forward_by_mma(with_d(all_keys(c, 64, 64), 128));
     forward_by_mma(with_d(causal(c, check_pick(c, 2, 7), 64 + pick_tail(c, 15)), 128));
 }
@@ -207,16 +207,24 @@ static void nothing_past_the_diagonal(struct check* c) {
     check_loaded_once(c, "V");
     const struct problem long_rows = all_keys(c, 16, 4096);
     judge_mma_count(&long_rows, forward_long_rows(long_rows, long_rows.N_k));
-    // The other head dimension may have other tiles.
-    double wide = (double)forward_by_mma(with_d(all_keys(c, 64, 64), 128))->global_load_bytes;
-    check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
-                  wide / (4.0 * 64 * 128) - 0.5, 64.0 / SMALLEST_TILE);
+    // The other head dimension may have other tiles; several heads, with a mask or without, other
+    // kernels.
+    struct problem wide = with_drawn_heads(with_d(all_keys(c, check_pick(c, 9, 40), 40), 128));
+    wide.causal = check_pick(c, 0, 1);
+    const double of_wide = 4.0 * (double)(wide.B * wide.H * wide.N_k * wide.d);
+    double of_keys = forward_loads(wide);
+    of_keys -= (double)check_loaded_again(c, "Q");
+    check_at_most(c, CAUSE_too_much_read, "times that K and V are read", of_keys / of_wide,
+                  (double)CEIL_DIV(wide.N_q, SMALLEST_TILE));
+    judge_mma_count(&wide, check_traffic(c));
     check_loaded_once(c, "K");
     check_loaded_once(c, "V");
     double few = forward_loads(with_d(causal(c, 64, 64), 128));
     judge_unseen_reads(c, few, forward_loads(with_d(causal(c, 512, 64), 128)));
-    few = forward_loads(causal(c, 64, 64));
-    judge_unseen_reads(c, few, forward_loads(causal(c, 512, 64)));
+    struct problem heads = with_drawn_heads(causal(c, 48, 48));
+    few = forward_loads(heads);
+    heads.N_q = 256 + 48;
+    judge_unseen_reads(c, few, forward_loads(heads));
 }
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma
@@ -227,9 +235,11 @@ static void no_conflicts(struct check* c) {
     judge_conflicts(c, 4 * 6 * 2 * MMA);
     forward_by_mma(with_d(all_keys(c, N, N), 128));
     judge_conflicts(c, 2 * 4 * 6 * 2 * MMA);
-    // Tiles that are not full, and masked ones, may have another kernel.
-    forward_by_mma(causal(c, N - 3, N - 3));
-    judge_conflicts(c, 4 * 6 * 2 * MMA);
+    // Tiles that are not full, masked ones, and those of several heads, may have another kernel.
+    const struct problem heads = with_drawn_heads(causal(c, 21, 29));
+    forward_loads(heads);
+    judge_mma_count(&heads, check_traffic(c));
+    judge_conflicts(c, (double)(heads.B * heads.H) * 4 * 6 * 2 * MMA);
 }
 
 static const struct item items[] = {
