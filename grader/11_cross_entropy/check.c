@@ -444,7 +444,7 @@ static void safe(struct check* c) {
     const int64_t fours = 4 * check_pick(c, 100, 200), gap = check_pick(c, 1, 40);
     const int64_t shapes[][4] = {{odd_rows, 1, 1, 0},
                                  {odd_rows, fours - check_pick(c, 1, 3), fours, 0},
-                                 {ROWS, 4 * check_pick(c, 1, 7), 30, 1},
+                                 {check_pick(c, 9, 40), 4 * check_pick(c, 1, 7), 30, 1},
                                  {odd_rows, odd, odd + gap, 2 * gap + 1},
                                  {2, wide, wide, 0}};
     check_watch(c, WATCH_CHECK);
@@ -523,7 +523,7 @@ static void cheap_anywhere(struct check* c) {
 // the logits may be loaded again: the label's, and those at the ends.
 static void cheap_narrow(struct check* c) {
     enum { BESIDE = 6 * 32 };
-    struct head h = head_of(c, ROWS, check_pick(c, 400, 1000));
+    struct head h = head_of(c, check_pick(c, 9, 40), check_pick(c, 400, 1000));
     const double of_a_row = 2.0 * (double)h.V;  // bytes
     check_watch(c, WATCH_PROFILE);
     head_begin(&h, "narrow");
@@ -542,7 +542,8 @@ static void cheap_narrow(struct check* c) {
 
 static void cheap(struct check* c) {
     moves_random(c, 2, 4 * COLS, 1);
-    moves_random(c, 2, 64 * check_pick(c, 65, 120), 1);
+    // A launcher knows how many rows there are.
+    moves_random(c, check_pick(c, 9, 10), 64 * check_pick(c, 65, 80), 1);
     moves_random(c, 1, check_pick(c, 18000, 30000), 1);
     cheap_anywhere(c);
     cheap_narrow(c);
