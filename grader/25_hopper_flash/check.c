@@ -316,6 +316,7 @@ static void safe(struct check* c) {
     struct problem p = causal(c, N_q, 384 + check_pick(c, 33, 63));
     p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
     judge_O(p);
+    judge_O(with_drawn_heads(all_keys(c, check_pick(c, 9, 40), 150)));
     judge_O(with_d(all_keys(c, 65, 2048), 128));
 }
 

@@ -44,10 +44,11 @@ static void judge_elsewhere(struct problem p, enum layout layout, double part) {
                   part);
 }
 
-// Whole tiles, tiles that are not full, and the other head dimension.
+// Whole tiles, tiles that are not full, of several heads, and the other head dimension.
 static void by_wgmma(struct check* c) {
     forward_by_mma(all_keys(c, 128, 256));
-    forward_by_mma(all_keys(c, 64 + check_pick(c, 1, 31), 128 + check_pick(c, 1, 31)));
+    const struct problem tails = all_keys(c, check_pick(c, 9, 40), 32 + check_pick(c, 1, 31));
+    forward_by_mma(with_drawn_heads(grouped(tails, 0, check_pick(c, 1, 2))));
     forward_by_mma(with_d(all_keys(c, 64, 256), 128));
     // Kernels for masks, none of which hides anything.
     static const int64_t one_document[] = {0, 128};
@@ -63,7 +64,7 @@ static void by_wgmma(struct check* c) {
 static void moved_elsewhere(struct check* c) {
     enum { MANY = 2048 };
     static const int64_t one[] = {0, 384};
-    judge_elsewhere(grouped(all_keys(c, 128, 250), 2, 2), GAPS, ONCE);
+    judge_elsewhere(with_drawn_heads(grouped(all_keys(c, 64, 120), 0, 2)), GAPS, ONCE);
     judge_elsewhere(with_d(causal(c, 128, 250), 128), GAPS, ONCE);
     judge_elsewhere(with_d(causal(c, 128, MANY), 128), PACKED, ONCE);
     judge_elsewhere(with_documents(all_keys(c, 128, one[1]), 1, one), PACKED, ONCE);

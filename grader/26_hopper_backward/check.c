@@ -340,17 +340,18 @@ static void safe(struct check* c) {
     // No block has anything to do, but what comes after has to wait for what came before.
     backward_case(with_documents(all_keys(c, 16, 16), 1, DOCUMENTS(0, 0)));
     // Sums of the second head may be cleared by blocks of the first one.
-    backward_case(with_heads(all_keys(c, 16, 130), 1, 2));
+    backward_case(with_drawn_heads(all_keys(c, check_pick(c, 9, 16), 130)));
 }
 
 // ---- costs, each of kernels that multiply by wgmma
 
-// Whole tiles, tiles that are not full, and the other head dimension.
+// Tiles that are not full, of several heads, and the other head dimension.
 static void by_wgmma(struct check* c) {
-    const int64_t N = 64 + pick_ragged(c, 2, 29);
+    const int64_t N = pick_ragged(c, 9, 40);
     // Two are of kernels for masks, which hide nothing, and one of those for the same bits.
-    const struct problem cases[] = {all_keys(c, N, N - 30), with_d(causal(c, 48, 80), 128),
-                                    windowed(c, 16, 16, 100), with_d(windowed(c, 16, 16, 100), 128),
+    const struct problem cases[] = {with_drawn_heads(all_keys(c, N, 17)),
+                                    with_d(causal(c, 48, 80), 128), windowed(c, 16, 16, 100),
+                                    with_d(windowed(c, 16, 16, 100), 128),
                                     same_bits(all_keys(c, 16, 16))};
     for (int n = 0; n < 5; n++) {
         backward_by_mma(cases[n]);
@@ -386,7 +387,7 @@ static void moved_by_tma(struct check* c) {
     const double needed = 4.0 * (double)((p.N_q + p.N_k) * p.d);
     check_at_most(c, CAUSE_narrow_access, "part of Q, K, V and dO not loaded by TMA",
                   1 - (double)t->tma_load_bytes / needed, 0);
-    judge_elsewhere(same_bits(grouped(all_keys(c, 24, 33), 2, 2)));
+    judge_elsewhere(same_bits(with_drawn_heads(grouped(all_keys(c, 24, 33), 0, 2))));
     judge_elsewhere(with_d(causal(c, 24, 33), 128));
 }
 

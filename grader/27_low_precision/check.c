@@ -471,6 +471,8 @@ static void safe(struct check* c) {
         of_blocks(causal(c, 128 + 4 * check_pick(c, 9, 15), 640 + check_pick(c, 33, 63)), 0);
     l.p.later = 1u << ARRAYS | 1u << ARRAY_LSE;  // scales and LSE are aligned to their elements
     low_case(l, ", scales and LSE begin 4 bytes later", JUDGE_O);
+    low_case(of_heads(all_keys(c, check_pick(c, 9, 40), 150), check_pick(c, 2, 3), 3, 1), "",
+             JUDGE_O);
     low_case(of_blocks(of_d(all_keys(c, 65, 1100), 128), 0), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, check_pick(c, 129, 150), 2048), 0), "", JUDGE_O);
     low_case(of_d(causal(c, 65, 3072 + check_pick(c, 3, 60)), 128), "", JUDGE_O);

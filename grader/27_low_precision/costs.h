@@ -11,7 +11,9 @@ static const double ONCE = 1.1;  // each warp may load the scales of each block
 
 static void by_wgmma(struct check* c) {
     low_by_wgmma(all_keys(c, 128, 256));
-    low_by_wgmma(all_keys(c, 64 + check_pick(c, 1, 31), 128 + check_pick(c, 1, 31)));
+    const int64_t group = check_pick(c, 1, 2), H = group == 2 ? 4 : check_pick(c, 3, 4);
+    low_by_wgmma(of_heads(all_keys(c, check_pick(c, 9, 40), 32 + check_pick(c, 1, 31)),
+                          check_pick(c, 2, 3), H, group));
     low_by_wgmma(of_d(all_keys(c, 64, 256), 128));
     low_by_wgmma(of_blocks(causal(c, 96, 128), 0));
 }
@@ -52,8 +54,9 @@ static void judge_elsewhere(struct low l, struct strides of_O, double part) {
 // many keys. Tiles are full, or nearly: what they multiply beyond the case would hide what wgmma
 // does not make.
 static void moved_elsewhere(struct check* c) {
-    const struct strides packed = {0}, gaps = {.b = 128 * 160 + 8, .n = 160, .h = 72};
-    judge_elsewhere(of_blocks(of_heads(all_keys(c, 128, 250), 1, 2, 2), 0), gaps, ONCE);
+    const struct strides packed = {0}, gaps = {.b = 64 * 296 + 8, .n = 296, .h = 72};
+    judge_elsewhere(of_blocks(of_heads(all_keys(c, 64, 120), check_pick(c, 2, 3), 4, 2), 0), gaps,
+                    ONCE);
     judge_elsewhere(of_blocks(of_d(causal(c, 128, 250), 128), 0), packed, ONCE);
     judge_elsewhere(of_d(all_keys(c, 128, 1536), 128), packed, ONCE);
 }
