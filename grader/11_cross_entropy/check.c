@@ -542,7 +542,6 @@ static void cheap_narrow(struct check* c) {
 
 static void cheap(struct check* c) {
     moves_random(c, 2, 4 * COLS, 1);
-    // A launcher knows how many rows there are.
     moves_random(c, check_pick(c, 9, 10), 64 * check_pick(c, 65, 80), 1);
     moves_random(c, 1, check_pick(c, 18000, 30000), 1);
     cheap_anywhere(c);

@@ -176,8 +176,8 @@ static void safe(struct check* c) {
 
 // ---- costs, each of kernels that multiply on the tensor cores
 
-// Whole tiles, tiles that are not full, of several heads, and the other head dimension; and few queries, for which a
-// launcher may have a kernel of its own.
+// Whole tiles, tiles that are not full, of several heads, and the other head dimension. For few
+// queries a launcher may have a kernel of its own.
 static void on_tensor_cores(struct check* c) {
     forward_by_mma(all_keys(c, 64, 128));
     forward_by_mma(with_drawn_heads(all_keys(c, 16 + check_pick(c, 1, 23), pick_tail(c, 31))));

@@ -296,9 +296,9 @@ static void no_copies(struct check* c) {
 
 // ---- both ----------------------------------------------------------------------------------
 
-// Whole tiles, tiles that are not full, of groups, and the other head dimension. Backward there are twice as
-// many queries as keys: gradients for each query head, which another item is about, are no more
-// than a row of fp32 for each query.
+// Whole tiles, tiles that are not full, of groups, and the other head dimension. Backward there are
+// twice as many queries as keys: gradients for each query head, which another item is about, are no
+// more than a row of fp32 for each query.
 static void on_tensor_cores(struct check* c) {
     const int64_t tail = check_pick(c, 1, 9), group = check_pick(c, 2, 3);
     const struct problem cases[] = {

@@ -152,8 +152,8 @@ const struct arena_traffic* forward_by_mma(struct problem p) {
 
 // ---- backward
 
-// Adds to the gradients what the pair of query i of a head and key j gives. delta, LSE and O are as in the
-// run before: they are inputs, or made of them without a product of matrices.
+// Adds to the gradients what the pair of query i of a head and key j gives. delta, LSE and O are as
+// in the run before: they are inputs, or made of them without a product of matrices.
 static void follow_pair(const struct problem* p, int64_t b, int64_t h, int64_t i, int64_t j,
                         struct altered delta, const struct follows gradient[3]) {
     const double *Q = row_of(p, ARRAY_Q, b, h, i), *K = row_of(p, ARRAY_K, b, h, j),
