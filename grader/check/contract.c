@@ -119,6 +119,14 @@ static void judge_death_of_refused(struct check* c, const struct wall_result* r,
                    call_words(c, (int)c->answer.rounds_done, call), text);
 }
 
+// May the case need more memory than there is? Of arrays on the host alone: those on the device
+// are there by their ends.
+static bool may_fill(const struct check* c) {
+    bool on_host = false;
+    for (int i = 0; i < c->tensor_count; i++) on_host |= c->tensor[i].state->on_host;
+    return c->may_fill && on_host;
+}
+
 // Ends the item if the program did not run to its own end.
 void contract_end(struct check* c, const struct wall_result* r) {
     char said[2048], text[2048];
@@ -129,7 +137,7 @@ void contract_end(struct check* c, const struct wall_result* r) {
     if (trial_failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
     c->unfinished =
-        ((c->beyond || c->may_fill) && r->end == WALL_MEMORY) ||
+        ((c->beyond || may_fill(c)) && r->end == WALL_MEMORY) ||
         (c->beyond && (r->end == WALL_TIMEOUT || strcmp(c->answer.kind, "endless_loop") == 0));
     c->crashed = c->beyond && !c->unfinished && (c->answer.kind[0] || r->end == WALL_SIGNALED);
     if (c->unfinished || c->crashed) return;

@@ -8,6 +8,7 @@
 
 static void run_blocks(struct check* c, enum arena_blocks few) {
     enum { NONE = INT32_MAX };  // so many launches nobody makes: no kernel runs, and none fails
+    if (few == ARENA_FEW && c->all_of_small) few = ARENA_FEW_OF_MANY;
     c->few_blocks = c->all_blocks ? ARENA_ALL : few;
     check_expect(c, COURSE_OK, CAUSE_bad_launch);
     if (c->counting) check_fail_call(c, "launch", NONE);
@@ -52,8 +53,8 @@ static bool is_huge(int64_t size) {
 // ---- how many blocks there are
 
 struct grid {
-    int64_t blocks, launches;
-    int32_t y, z;  // the most blocks of one in y, in z
+    int64_t blocks, launches, largest;  // of all grids, how many there are, the blocks of one
+    int32_t y, z;                       // the most blocks of one in y, in z
 };
 
 static struct grid grid_at(struct check* c, reached_fn reached, const void* problem, int64_t size) {
@@ -64,7 +65,8 @@ static struct grid grid_at(struct check* c, reached_fn reached, const void* prob
     c->watch = watch;
     c->counting = false;
     const struct arena_answer* a = &c->answer;
-    return (struct grid){a->blocks[0], a->launches[0], a->grid_y[0], a->grid_z[0]};
+    return (struct grid){a->blocks[0], a->launches[0], a->largest_grid[0], a->grid_y[0],
+                         a->grid_z[0]};
 }
 
 // The same, and whether there is memory for it: a launcher that writes to all of an array on the
@@ -77,11 +79,26 @@ static bool has_grid_at(struct check* c, reached_fn reached, const void* problem
     return !c->unfinished;
 }
 
-// A launcher that sends arrays by way of the host's memory would need all of the largest ones
-// there. And one that copies an array on the device gets its ends: of so much no more is copied.
+// Bytes that the launcher has asked for in memory of the host's, or copied on the device.
+static int64_t copied(const struct check* c) {
+    const int64_t mapped = c->answer.mapped[0], moved = c->answer.traffic[0].copied_bytes;
+    return mapped > moved ? mapped : moved;
+}
+
 static bool has_copied(const struct check* c) {
-    return c->answer.mapped[0] >= BELOW_32_BITS ||
-           c->answer.traffic[0].copied_bytes >= BELOW_32_BITS;
+    return copied(c) >= BELOW_32_BITS;
+}
+
+// With `large` rows so many launches more than with `small` that each is for a part of them? Those
+// are about as large as each other, and the largest does not grow as all blocks do. A few small
+// kernels beside the one that has the rows are no reason to ask for less.
+static bool are_launched_in_parts(struct grid small, struct grid large) {
+    enum { PARTS = 16 };
+    if (small.launches < 1 || large.launches < PARTS) return false;
+    if (2 * large.launches < 3 * small.launches) return false;
+    if (large.blocks / large.launches < large.largest / 4) return false;
+    return 3.0 * (double)large.blocks / (double)small.blocks >
+           4.0 * (double)large.largest / (double)small.largest;
 }
 
 void check_is_launched(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
@@ -138,27 +155,18 @@ void check_takes(struct check* c, int64_t size, reached_fn reached, const void* 
     if (g.y > MOST_IN_Y || g.z > MOST_IN_Y) (void)reached(c, problem, size);
 }
 
+// Blocks in x.
+static int64_t across(struct grid g) {
+    return g.y < 1 || g.z < 1 ? g.blocks : g.blocks / g.y / g.z;
+}
+
 static _Noreturn void fail_beyond(struct check* c, enum cause cause, int64_t right, int64_t size) {
     check_fail(c, cause, "with %lld the last elements are right, with %lld they are not\n",
                (long long)right, (long long)size);
 }
 
-// With `fewer` the last elements are right, with `size` they are not. Blocks that are counted in
-// one dimension, and where they are many are folded into rows of blocks, fill up the last such row:
-// the last blocks of all, those that run, have nothing to do. A grid like that is not judged. As
-// many blocks as a grid has in y are no count that has wrapped.
-static void fail_unless_folded(struct check* c, reached_fn reached, const void* problem,
-                               int64_t fewer, int64_t size, enum cause cause) {
-    const struct grid few = grid_at(c, reached, problem, fewer);
-    const struct grid all = grid_at(c, reached, problem, size);
-    if ((few.y == 1 && all.y > 1) || (few.z == 1 && all.z > 1)) return;
-    if ((few.y < MOST_IN_Y && all.y == MOST_IN_Y) || (few.z < MOST_IN_Y && all.z == MOST_IN_Y))
-        cause = CAUSE_grid_limit;
-    fail_beyond(c, cause, fewer, size);
-}
-
-// A kernel that crashes here does so for the size, perhaps: a smaller one tells. A kernel that
-// needs too much time or memory walks over all of it, and is not judged.
+// What crashes here does so for the size, perhaps: a smaller one tells. Who needs too much time or
+// memory walks over all of it, and is not judged.
 static bool reached_beyond(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     c->beyond = true;
     const bool right = reached(c, problem, size);
@@ -174,6 +182,45 @@ static bool reached_small(struct check* c, reached_fn reached, const void* probl
     const bool right = reached_beyond(c, reached, problem, size) && !c->unfinished;
     c->moment = moment;
     return right;
+}
+
+// Blocks that are counted in one dimension, and where they are many are folded into rows of blocks,
+// fill up the last such row: the last blocks of all, those that run, have nothing to do. So the
+// size is asked for of which the last row is full, if there is one near. That of a few full rows
+// has to be right.
+static bool is_right_where_full(struct check* c, reached_fn reached, const void* problem,
+                                int64_t fewer, int64_t size, struct grid few, struct grid all) {
+    const int64_t x = across(all), of_block = fewer / (across(few) > 0 ? across(few) : 1);
+    const int64_t row = x * of_block;
+    if (of_block < 1 || across(few) * of_block != fewer || row < 1 || row > size / 64) return true;
+    if (reached_beyond(c, reached, problem, size / row * row)) return true;
+    return !reached_small(c, reached, problem, 2 * row);
+}
+
+// Are the rows of blocks folded? Then they become more with the size, and not longer, and only the
+// last one has blocks too many.
+static bool is_folded(struct check* c, reached_fn reached, const void* problem, int64_t fewer,
+                      int64_t size, struct grid few, struct grid all) {
+    if (!(few.y == 1 && all.y > 1) && !(few.z == 1 && all.z > 1)) return false;
+    const struct grid half = grid_at(c, reached, problem, size / 2);
+    const double rows = (double)all.y * all.z / few.y / few.z, times = (double)size / (double)fewer;
+    if (2 * (int64_t)all.y * all.z < 3 * (int64_t)half.y * half.z) return false;
+    // An estimate: of few rows the last block has fewer.
+    return (double)across(all) * (rows - 1) < 1.1 * times * (double)across(few);
+}
+
+// With `fewer` the last elements are right, with `size` they are not. As many blocks as a grid has
+// in y are no count that has wrapped.
+static void fail_unless_folded(struct check* c, reached_fn reached, const void* problem,
+                               int64_t fewer, int64_t size, enum cause cause) {
+    const struct grid few = grid_at(c, reached, problem, fewer);
+    const struct grid all = grid_at(c, reached, problem, size);
+    if (is_folded(c, reached, problem, fewer, size, few, all) &&
+        is_right_where_full(c, reached, problem, fewer, size, few, all))
+        return;
+    if ((few.y < MOST_IN_Y && all.y == MOST_IN_Y) || (few.z < MOST_IN_Y && all.z == MOST_IN_Y))
+        cause = CAUSE_grid_limit;
+    fail_beyond(c, cause, fewer, size);
 }
 
 // A grid of so many blocks takes `whole` rows without going on; of twice as many the last are not
@@ -225,9 +272,10 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
 // they are right? At several sizes: it is not known how the blocks are counted, and few of them
 // run. From 2^30 on a float has multiples of 128 at most: each size is 8 to 63 more than one of
 // 512, so that a launcher that counts in float ends before it, and none is more aligned than
-// another.
+// another. Where the grid grows with the size, each block has as much to do as one of few: what
+// does not end then is wrong, too.
 static void judge_huge(struct check* c, reached_fn reached, const void* problem, int64_t size,
-                       int64_t fewer, enum cause cause) {
+                       int64_t fewer, enum cause cause, bool grows) {
     static const int64_t beyond[] = {56, 40 - 512, 24 - 1024, 8 - 3072};  // odd multiples of 8
     int64_t aligned = (size - beyond[0]) / 512 * 512 + size % 8;
     for (int i = 0; i < 4; i++) {
@@ -239,7 +287,12 @@ static void judge_huge(struct check* c, reached_fn reached, const void* problem,
             // may not wrap, and an index is below 0.
             aligned = aligned / 4 * 3 / 512 * 512 + size % 8;
             right = reached_beyond(c, reached, problem, aligned + beyond[i]);
+            if (grows && right && !c->unfinished) (void)reached_beyond(c, reached, problem, size);
+            if (grows && c->unfinished && reached_small(c, reached, problem, small))
+                check_fail(c, cause, "with %lld the kernel ends, with %lld it does not\n",
+                           (long long)small, (long long)size);
         }
+        if (grows && i > 0 && c->unfinished) right = false;
         if (right || (i > 0 && !reached_small(c, reached, problem, small))) return;
     }
     fail_unless_folded(c, reached, problem, fewer, size, cause);
@@ -249,7 +302,8 @@ static void judge_growing(struct check* c, reached_fn reached, const void* probl
     // as many as a grid has blocks in y, or fewer; not all of them whole tiles
     static const int64_t smaller[] = {65504, 60001, 50021};
     if (is_huge(size))
-        judge_huge(c, reached, problem, size, BELOW_32_BITS, CAUSE_wrapped_index), size = LARGE;
+        judge_huge(c, reached, problem, size, BELOW_32_BITS, CAUSE_wrapped_index, true),
+            size = LARGE;
     if (reached(c, problem, size)) return;
     for (int i = 0; i < 3; i++)
         if (!reached(c, problem, smaller[i])) return;
@@ -261,12 +315,22 @@ static void judge_growing(struct check* c, reached_fn reached, const void* probl
 // largest size.
 static bool launches_grow(struct check* c, reached_fn reached, const void* problem) {
     enum { FEW = 1 << 12, MANY = 1 << 26 };
-    return grid_at(c, reached, problem, MANY).launches > grid_at(c, reached, problem, FEW).launches;
+    const struct grid few = grid_at(c, reached, problem, FEW);
+    const struct grid many = grid_at(c, reached, problem, MANY);
+    // The last launch may be a small one, of which all blocks have to run.
+    c->all_of_small = many.launches != few.launches;
+    return c->all_of_small && are_launched_in_parts(grid_at(c, reached, problem, MANY / 4), many);
 }
 
+// Who sends arrays by way of memory of the host's would need all of the largest ones there. And who
+// copies one on the device gets its ends: of so much no more is copied. Half as many rows are half
+// as much; what is as much as before is no array.
 static bool copies_arrays(struct check* c, reached_fn reached, const void* problem) {
     (void)grid_at(c, reached, problem, BELOW_32_BITS);
-    return has_copied(c);
+    if (!has_copied(c)) return false;
+    const int64_t of_all = copied(c);
+    (void)grid_at(c, reached, problem, BELOW_32_BITS / 2);
+    return copied(c) < of_all / 4 * 3;
 }
 
 void check_reaches(struct check* c, int64_t size, reached_fn reached, const void* problem) {
@@ -284,13 +348,15 @@ void check_reaches(struct check* c, int64_t size, reached_fn reached, const void
         judge_growing(c, reached, problem, size);
     else
         judge_grid_of(c, reached, problem, grid, size);
+    c->all_of_small = false;
 }
 
 void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, const void* problem) {
     enum { BEFORE = 1 << 16 };  // more than any tile has
-    if (!check_can_be_huge() || copies_arrays(c, reached, problem) ||
-        launches_grow(c, reached, problem))
-        return;
+    if (!check_can_be_huge() || copies_arrays(c, reached, problem)) return;
+    const bool grow = launches_grow(c, reached, problem);
+    c->all_of_small = false;
+    if (grow) return;
     const int64_t before = check_blocks_at(c, reached, problem, size - BEFORE);
     const int64_t blocks = check_blocks_at(c, reached, problem, size);
     if (blocks < before || blocks - before > before)
@@ -344,19 +410,23 @@ static void judge_ends(struct check* c, int64_t size, int64_t fewer, reached_fn 
     // As aligned as size: where it is not, there may be another kernel.
     const int64_t halved = size / 16 * 8 + size % 8;
     const struct grid half = grid_at(c, reached, problem, halved);
-    const bool copies = has_copied(c);
+    const int64_t copied_of_half = has_copied(c) ? copied(c) : 0;
     const struct grid whole = grid_at(c, reached, problem, size);
-    if (copies || whole.launches != half.launches) return;
+    if (copied_of_half > 0 && copied(c) > copied_of_half / 2 * 3) return;
+    if (are_launched_in_parts(half, whole)) return;
     if (both && walks_in_one(half, whole)) return;
     if (whole.blocks < half.blocks) fail_beyond(c, cause, halved, size);
     const bool ends = 10 * whole.blocks < 19 * half.blocks;
+    const bool grows = 10 * whole.blocks >= (both ? 36 : 19) * half.blocks;
     if (ends) {  // one of several grids may have wrapped
         const struct grid few = grid_at(c, reached, problem, fewer);
         if (few.blocks < 1 || whole.blocks / few.blocks < size / fewer / 4) return;
     }
-    if (reached_beyond(c, reached, problem, size)) return;
-    if (ends && cause == CAUSE_grid_limit && goes_on(c, reached, problem, size)) return;
-    judge_huge(c, reached, problem, size, fewer, cause);
+    c->all_of_small = whole.launches != half.launches;  // the last launch may be a small one
+    const bool right = reached_beyond(c, reached, problem, size) && !(grows && c->unfinished);
+    if (!right && !(ends && cause == CAUSE_grid_limit && goes_on(c, reached, problem, size)))
+        judge_huge(c, reached, problem, size, fewer, cause, grows);
+    c->all_of_small = false;
 }
 
 void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
@@ -388,7 +458,7 @@ void check_last_indexes(struct check* c, int64_t size, int64_t fewer, double mom
         if (right_before && !reached_beyond(c, reached, problem, size))
             fail_beyond(c, CAUSE_wrapped_index, before, size);
         if (!right_before && fewer > 0)
-            judge_huge(c, reached, problem, size, fewer, CAUSE_wrapped_index);
+            judge_huge(c, reached, problem, size, fewer, CAUSE_wrapped_index, false);
     }
     c->moment = 0;
 }
@@ -399,7 +469,7 @@ void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_f
     if (!check_can_be_huge() || copies_arrays(c, reached, problem)) return;
     c->moment = moment;
     if (!reached_beyond(c, reached, problem, size))
-        judge_huge(c, reached, problem, size, fewer, CAUSE_wrapped_index);
+        judge_huge(c, reached, problem, size, fewer, CAUSE_wrapped_index, false);
     c->moment = 0;
 }
 
@@ -409,7 +479,7 @@ void check_products(struct check* c, int64_t size, int64_t fewer, reached_fn rea
     if (!check_can_be_huge()) return;
     c->moment = moment;
     if (!reached_beyond(c, reached, problem, size) && !has_copied(c))
-        judge_huge(c, reached, problem, size, fewer, CAUSE_wrapped_index);
+        judge_huge(c, reached, problem, size, fewer, CAUSE_wrapped_index, false);
     c->moment = 0;
 }
 

@@ -42,8 +42,10 @@ void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, cons
 // is that large: `size` rows or columns make them so; `fewer`, a power of two, and up to twice as
 // many do not. The item fails as wrapped_index if the last results are right with so many, and with
 // `size` they are not. Call it after cases of small sizes. Not judged are a launcher that passes
-// on the host's memory or copies what is large, a grid that does not grow, and a kernel that does
-// not come to an end, with `size` or with `fewer`: its blocks walk over what the size makes long.
+// on the host's memory or copies what is large, one that launches anew for each part of the rows,
+// and a grid that does not grow. If that does not come to an end, with `size` or with `fewer`, its
+// blocks walk over what the size makes long. Blocks of a grid that grows with the size have as much
+// to do with each: one that ends with `fewer` alone fails, too.
 void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                    const void* problem);
 

@@ -132,6 +132,7 @@ struct check {
     bool unfinished;                  // such a case took too long, or too much memory
     bool crashed;                     // or ended with an access outside of arrays
     bool counting, all_blocks;        // cases of few blocks run no kernel, or all blocks: reach.c
+    bool all_of_small;                // ... all of launches of less than 8
     double moment;                    // CPU seconds that a case has, if not 0: reach.c
     bool is_long;                     // check_long_launch()
     bool posed;                       // as another card than the session's
