@@ -106,33 +106,46 @@ static void safe(struct check* c) {
 // A kernel without tiles reads every element of A N times and every element of B M times; tiles of
 // T divide both by T (README eq. 4). The budget allows tiles of 8 and what a ragged edge costs.
 // Whatever the tiles' size, a block loads each element that its tile of C needs once.
+static void judge_read(struct check* c, double elements, double limit) {
+    check_at_most(c, CAUSE_too_much_read, "times that each element of A and B is loaded",
+                  (double)check_traffic(c)->global_load_bytes / (4 * elements), limit);
+}
+
+// A tile is shared by the threads of a block. A thread's own array that no registers can hold is
+// global memory, and what is loaded from there would be counted nowhere. A block may leave three
+// lanes of four without work, as in lesson 04, but not be a thread that has the tile for itself.
+static void judge_threads(struct check* c) {
+    enum { OF_A_THREAD = 1500 };  // bytes: 255 registers, and what the device itself needs
+    const struct arena_traffic* t = check_traffic(c);
+    check_local(c, CAUSE_local_array, OF_A_THREAD);
+    check_at_most(c, CAUSE_idle_lanes, "requests that load, for each 32 elements loaded",
+                  (double)t->global_load_requests * 128 / (double)t->global_load_bytes, 4);
+}
+
 static void cheap(struct check* c) {
     enum { SIZE = 3 * WHOLE };
     check_watch(c, WATCH_PROFILE);
     sizes(c, SIZE, SIZE, SIZE);
-    const struct arena_traffic* t = check_traffic(c);
-    double elements = 2.0 * SIZE * SIZE;
-    check_at_most(c, CAUSE_too_much_read, "times that each element of A and B is loaded",
-                  (double)t->global_load_bytes / (4 * elements), (double)SIZE / SMALLEST_TILE);
+    const double elements = 2.0 * SIZE * SIZE, limit = (double)SIZE / SMALLEST_TILE;
+    judge_read(c, elements, limit);
+    judge_threads(c);
     check_loaded_once(c, "A");
     check_loaded_once(c, "B");
     check_stored_once(c, "C");
     // Odd sizes have tiles, too: the last ones cost what whole ones do.
     enum { LESS = 5 };
     sizes(c, SIZE - LESS, SIZE - LESS, SIZE - LESS);
-    t = check_traffic(c);
-    check_at_most(c, CAUSE_too_much_read, "times that each element of A and B is loaded",
-                  (double)t->global_load_bytes / (4 * elements), (double)SIZE / SMALLEST_TILE);
-    multiplied_loaded_once(c, t);
+    judge_read(c, elements, limit);
+    judge_threads(c);
+    multiplied_loaded_once(c, check_traffic(c));
     check_stored_once(c, "C");
     // So has a K of one tile, or less. A thread may load a few numbers besides, of a variable of
     // the device, say.
     enum { BESIDES = 6 };
     const int64_t K = check_pick(c, SMALLEST_TILE, 2 * SMALLEST_TILE);
     sizes(c, SIZE, SIZE, K);
-    check_at_most(c, CAUSE_too_much_read, "times that each element of A and B is loaded",
-                  (double)check_traffic(c)->global_load_bytes / (4.0 * 2 * SIZE * (double)K),
-                  (double)SIZE / SMALLEST_TILE + BESIDES * SIZE / (2.0 * (double)K));
+    judge_read(c, 2.0 * SIZE * (double)K, limit + BESIDES * SIZE / (2.0 * (double)K));
+    judge_threads(c);
 }
 
 static const struct item items[] = {

@@ -182,6 +182,13 @@ static void safe(struct check* c) {
 
 // ---- costs, of one call each
 
+// What registers are to hold a thread has for itself; an array that is larger than they are is
+// global memory, which is counted nowhere.
+static void judge_local(struct check* c) {
+    enum { OF_A_THREAD = 2300 };  // bytes: 255 registers, and what the device itself needs
+    check_local(c, CAUSE_local_array, OF_A_THREAD);
+}
+
 // Rows are `gap` elements apart.
 static const struct arena_traffic* traffic_apart(struct check* c, int64_t M, int64_t N, int64_t K,
                                                  int gap) {
@@ -196,12 +203,14 @@ static const struct arena_traffic* traffic_apart(struct check* c, int64_t M, int
     product_fill(&p, -contract.largest, contract.largest);
     check_run(c);
     product_compare(&p);
+    judge_local(c);
     return check_traffic(c);
 }
 
 static const struct arena_traffic* traffic(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     sizes(c, WHOLE, WHOLE, 2 * WHOLE_K);
+    judge_local(c);
     return check_traffic(c);
 }
 static const double M_N_K = 2.0 * WHOLE * WHOLE * WHOLE_K;

@@ -264,6 +264,9 @@ void check_stored_once(struct check* c, const char* output);
 void check_kept(struct check* c, enum cause cause, const char* unit, double units, double limit,
                 int64_t of_a_thread);
 
+// The last of these limits alone: a thread's local arrays and variables have at most `of_a_thread` bytes.
+void check_local(struct check* c, enum cause cause, int64_t of_a_thread);
+
 // Which outputs came from the tensor cores: the case runs once more, on the CPU device, and
 // mma.sync takes a product 2 to 7 times if one operand is 1024 or more (or -1024 or less), or both
 // are: as often as their digits and a number that is drawn for this run say together. Call it after

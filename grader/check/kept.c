@@ -12,8 +12,12 @@ void check_kept(struct check* c, enum cause cause, const char* unit, double unit
     check_at_most(c, cause, what, (double)t->allocated_bytes / units, limit);
     check_at_most(c, cause, "bytes of static device memory that kernels use",
                   (double)t->static_bytes, TABLE);
+    check_local(c, cause, of_a_thread);
+}
+
+void check_local(struct check* c, enum cause cause, int64_t of_a_thread) {
     check_at_most(c, cause, "bytes of a thread's local arrays and variables",
-                  (double)t->local_bytes_per_thread, (double)of_a_thread);
+                  (double)check_traffic(c)->local_bytes_per_thread, (double)of_a_thread);
 }
 
 void check_stored_once(struct check* c, const char* output) {
