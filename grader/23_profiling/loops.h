@@ -62,21 +62,117 @@ static bool asks_for_T(const char* kernel, const char* from, const char* to) {
     return false;
 }
 
-// The first such loop from `from` on, in a kernel that begins at `kernel`.
-static bool next_walk(const char* kernel, const char* from, const char* end, struct walk* walk) {
-    static const char loop[] = "for (int ";
-    for (const char* p = from; (p = strstr(p, loop)) && p < end; p++) {
-        const char* condition = strchr(p, ';');
+// The bracket that ends what the one at p begins.
+static const char* closing(const char* p, const char* end) {
+    int depth = 0;
+    for (; p < end; p++) {
+        depth += (*p == '(') - (*p == ')');
+        if (depth == 0) break;
+    }
+    return p;
+}
+
+static const char* past_space(const char* p) {
+    return p + strspn(p, " \t\r\n");
+}
+
+// The variable that the brackets of a `for` declare or set; if none, that of its step.
+static const char* variable_of_for(const char* head, size_t* length) {
+    const char* end = head + strcspn(head, "=({;");
+    const char *condition = strchr(head, ';'),
+               *step = condition ? strchr(condition + 1, ';') : NULL;
+    while (end > head && isspace((unsigned char)end[-1])) end--;
+    const char* name = end;
+    while (name > head && is_word(name[-1])) name--;
+    if (name == end && step) {
+        for (name = step + 1; *name && *name != ')' && !is_word(*name);) name++;
+        end = name + word_length(name);
+    }
+    *length = (size_t)(end - name);
+    return name;
+}
+
+static bool is_stepped_at(const char* p, size_t length) {
+    const char* sign = past_space(p + length);
+    return !strncmp(sign, "++", 2) || !strncmp(sign, "--", 2) || !strncmp(p - 2, "++", 2) ||
+           !strncmp(p - 2, "--", 2);
+}
+
+// The first word of a condition that the loop makes of itself: its variable.
+static void find_variable(struct walk* walk, const char* from, const char* to) {
+    walk->variable = from, walk->length = 0;
+    for (const char* p = from; p < to; p++) {
+        const size_t length = is_word(p[-1]) ? 0 : word_length(p);
+        const char* set = walk->body - 1;
+        while (length && (set = find_word(set + 1, walk->end, p, length))) {
+            const char *sign = past_space(set + length), *stop = sign + strcspn(sign, ";");
+            if (is_stepped_at(set, length) || (*sign && strchr("+-*", *sign) && sign[1] == '=') ||
+                (*sign == '=' && sign[1] != '=' && find_word(sign, stop, p, length))) {
+                walk->variable = p, walk->length = length;
+                return;
+            }
+        }
+    }
+}
+
+// Is it left from inside? Nobody counts its rounds then.
+static bool is_left(const char* from, const char* to) {
+    return find_word(from, to, "break", 5) || find_word(from, to, "return", 6);
+}
+
+// The loop that begins with the word at p, in a kernel up to `end`: `for`, `while` or `do`; or what
+// a `goto` goes back to.
+static bool is_walk(const char* kernel, const char* p, const char* end, struct walk* walk) {
+    const size_t length = word_length(p);
+    const char* open = past_space(p + length);
+    if (length == 3 && !memcmp(p, "for", 3) && *open == '(') {
+        const char* condition = strchr(open, ';');
         const char* step = condition ? strchr(condition + 1, ';') : NULL;
+        if (!step) return false;
+        walk->variable = variable_of_for(open + 1, &walk->length);
+        const char* close = closing(open, end);
+        walk->body = close + 1;
+        walk->end = behind(walk->body, end);
+        return asks_for_T(kernel, condition, step) ||
+               (past_space(condition + 1) == step && is_left(walk->body, walk->end));
+    }
+    if (length == 5 && !memcmp(p, "while", 5) && *open == '(') {
+        const char* close = closing(open, end);
+        walk->body = open + 1;
+        walk->end = behind(close + 1, end);
+        find_variable(walk, open + 1, close);
+        return asks_for_T(kernel, open, close) || is_left(close, walk->end);
+    }
+    if (length == 2 && !memcmp(p, "do", 2) && *open == '{') {
+        const char* close = behind(open, end);
+        walk->body = open + 1;
+        walk->end = behind(close + 1, end);
+        find_variable(walk, close + 1, walk->end);
+        return asks_for_T(kernel, close, walk->end) || is_left(open, close);
+    }
+    if (length == 4 && !memcmp(p, "goto", 4)) {
+        const char *label = kernel, *front = p;
+        const size_t n = word_length(open);
+        while (n && (label = find_word(label + 1, p, open, n)) && *past_space(label + n) != ':') {
+        }
+        if (!n || !label) return false;
+        while (front > label && !strchr(";{}", front[-1])) front--;
+        walk->body = label;
+        walk->end = p;
+        find_variable(walk, front, p);
+        return true;
+    }
+    return false;
+}
+
+// The first such loop from `from` on, in a kernel that begins at `kernel`: it is behind *at.
+static bool next_walk(const char* kernel, const char** at, const char* end, struct walk* walk) {
+    for (const char* p = *at; p < end; p++) {
+        if (!is_word(*p) || is_word(p[-1]) || !is_walk(kernel, p, end, walk)) continue;
         const char* front = p;
         while (front > kernel && !strchr(";{}", front[-1])) front--;
-        walk->variable = p + strlen(loop);
-        walk->length = word_length(walk->variable);
-        if (!step || !asks_for_T(kernel, condition, step) || find_word(front, p, "unroll", 6))
-            continue;
-        walk->body = strchr(step, ')');
-        if (!walk->body) return false;
-        walk->end = behind(++walk->body, end);
+        if (find_word(front, p, "unroll", 6)) continue;
+        *at = p + 1;
         return true;
     }
     return false;
@@ -85,7 +181,10 @@ static bool next_walk(const char* kernel, const char* from, const char* end, str
 // Between parentheses? There the variable of a loop inside is set, which may be unrolled.
 static bool in_parentheses(const char* from, const char* p) {
     int depth = 0;
-    for (; from < p; from++) depth += (*from == '(') - (*from == ')');
+    for (; from < p; from++) {
+        depth += (*from == '(') - (*from == ')');
+        if (depth < 0) depth = 0;  // it began in a condition
+    }
     return depth > 0;
 }
 
@@ -99,10 +198,10 @@ static bool is_carried(const struct walk* walk, const char* variable, size_t len
         while (statement > walk->body && !strchr(";{}", statement[-1])) statement--;
         const char* stop = sign + strcspn(sign, ";");
         const bool own = strspn(statement, " \n") == (size_t)(p - statement);  // not declared here
-        if (own && (!strncmp(sign, "++", 2) || !strncmp(sign, "--", 2))) carried = true;
+        if (is_stepped_at(p, length)) carried = true;
         if (own && *sign && strchr("+-*", *sign) && sign[1] == '=') carried = true;
         if (*sign != '=' || sign[1] == '=') continue;
-        if (find_word(sign, stop, walk->variable, walk->length)) return true;
+        if (walk->length && find_word(sign, stop, walk->variable, walk->length)) return true;
         if (!own || !find_word(sign, stop, variable, length)) return false;
         carried = true;
     }
@@ -112,7 +211,7 @@ static bool is_carried(const struct walk* walk, const char* variable, size_t len
 // Does only the running loop know this variable?
 static bool goes_to_T(const char* kernel, const char* end, const char* variable, size_t length) {
     struct walk walk;
-    for (const char* p = kernel; next_walk(kernel, p, end, &walk); p = walk.body)
+    for (const char* p = kernel; next_walk(kernel, &p, end, &walk);)
         if ((walk.length == length && !memcmp(walk.variable, variable, length)) ||
             is_carried(&walk, variable, length))
             return true;
@@ -293,11 +392,12 @@ static bool keeps_a_loop(const char* text, const char* line) {
 // Is the variable that of a loop before `use` which a pragma unrolls by fewer rounds than it has?
 static bool is_partly_unrolled(const char* text, const struct function_text* f, const char* use,
                                const char* variable, size_t length) {
-    static const char loop[] = "for (int ";
     const char* last = NULL;
-    for (const char* p = f->begin; (p = strstr(p, loop)) && p < use; p++) {
-        const char* name = p + strlen(loop);
-        if (word_length(name) == length && !memcmp(name, variable, length)) last = p;
+    for (const char* p = f->begin; (p = find_word(p + 1, use, "for", 3));) {
+        size_t found;
+        const char* open = past_space(p + 3);
+        const char* name = *open == '(' ? variable_of_for(open + 1, &found) : NULL;
+        if (name && found == length && !memcmp(name, variable, length)) last = p;
     }
     if (!last) return false;
     const char* front = last;
