@@ -205,7 +205,7 @@ static void nothing_past_the_diagonal(struct check* c) {
                   (with_more - masked) / (of_a_key * MORE_KEYS), N / SMALLEST_TILE);
     check_loaded_once(c, "K");
     check_loaded_once(c, "V");
-    const struct problem long_rows = all_keys(c, 16, 4096);
+    const struct problem long_rows = all_keys(c, 16, 1 << 14);
     judge_mma_count(&long_rows, forward_long_rows(long_rows, long_rows.N_k));
     // The other head dimension may have other tiles; several heads, with a mask or without, other
     // kernels.

@@ -291,7 +291,7 @@ static void no_copies(struct check* c) {
         backward_case(p);
         problem_traffic(&p);
     }
-    forward_long_rows(forward_of(c, 1, 16, 16, false), 4096);
+    forward_long_rows(forward_of(c, 1, 16, 16, false), 1 << 14);
 }
 
 // ---- both ----------------------------------------------------------------------------------

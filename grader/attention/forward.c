@@ -502,7 +502,9 @@ void forward_kept(struct problem p) {
 }
 
 const struct arena_traffic* forward_long_rows(struct problem p, int64_t N_k) {
-    enum { SMALLEST_TILE = 8 };
+    // What a block keeps may not grow with the keys. A multiprocessor has 256 KB of registers and
+    // less than that of shared memory: 8 rows of 2^14 scores in fp32 are more than both.
+    enum { SMALLEST_TILE = 8, OF_A_BLOCK = 480 << 10 };
     p.N_k = N_k;
     double read = forward_loads(p);  // of Q a kernel may read a tile for each tile of keys
     read -= (double)check_loaded_again(p.check, "Q");
@@ -511,7 +513,11 @@ const struct arena_traffic* forward_long_rows(struct problem p, int64_t N_k) {
                   (double)CEIL_DIV(p.N_q, SMALLEST_TILE));
     check_loaded_once(p.check, "K");
     check_loaded_once(p.check, "V");
-    return check_traffic(p.check);
+    const struct arena_traffic* t = check_traffic(p.check);
+    check_at_most(p.check, CAUSE_quadratic_memory,
+                  "bytes of shared memory and of all threads' local arrays that a block has",
+                  (double)(t->shared_bytes_per_block + t->local_bytes_per_block), OF_A_BLOCK);
+    return t;
 }
 
 double forward_loads(struct problem p) {

@@ -211,9 +211,10 @@ void forward_arguments(struct problem p, const struct idle_call* bad);
 // problem_traffic().
 void forward_kept(struct problem p);
 
-// The same of N_k keys, which are read for a tile of 8 queries at a time, and by no warp again. The
-// cases before this one have few keys: there a block may keep all scores of its rows in shared
-// memory, and needs no online softmax. Returns the traffic.
+// The same of N_k keys, 2^14 or more, which are read for a tile of 8 queries at a time, and by no
+// warp again. The cases before this one have few keys: there a block may keep all scores of its
+// rows, and needs no online softmax. Here they are more than its shared memory and the local arrays
+// of all its threads may be together. Returns the traffic.
 const struct arena_traffic* forward_long_rows(struct problem p, int64_t N_k);
 
 // The bytes of K and V that a case loads: all but one read of Q. Fails as problem_traffic().

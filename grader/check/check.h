@@ -264,7 +264,8 @@ void check_stored_once(struct check* c, const char* output);
 void check_kept(struct check* c, enum cause cause, const char* unit, double units, double limit,
                 int64_t of_a_thread);
 
-// The last of these limits alone: a thread's local arrays and variables have at most `of_a_thread` bytes.
+// The last of these limits alone: a thread's local arrays and variables have at most `of_a_thread`
+// bytes.
 void check_local(struct check* c, enum cause cause, int64_t of_a_thread);
 
 // Which outputs came from the tensor cores: the case runs once more, on the CPU device, and

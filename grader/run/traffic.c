@@ -51,6 +51,7 @@ struct arena_traffic run_traffic(unsigned char* const* array, uint32_t count) {
         .unique_read_bytes = (int64_t)t.unique_read_bytes,
         .unique_written_bytes = (int64_t)t.unique_written_bytes,
         .local_bytes_per_thread = (int64_t)t.local_bytes_per_thread,
+        .local_bytes_per_block = (int64_t)t.local_bytes_per_block,
         .shared_bytes_per_block = (int64_t)t.shared_bytes_per_block,
         .block_read_bytes = (int64_t)t.block_read_bytes,
         .serial_read_bytes = (int64_t)t.serial_read_bytes,

@@ -16,7 +16,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 18,
+    ARENA_VERSION = 19,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -199,6 +199,7 @@ struct arena_traffic {
     int64_t copied_bytes, filled_bytes;  // on the device, by the launcher's copies and fills
     int64_t to_device_bytes;             // by its copies
     int64_t local_bytes_per_thread;      // of its stack: local variables, at most, of any thread
+    int64_t local_bytes_per_block;       // of all threads of a block together, at most
     int64_t shared_bytes_per_block;      // of its arrays and its launch, at most, of any block
     int64_t block_read_bytes;            // of distinct sectors of global memory, summed over blocks
     // The same of the block that reads most, summed over launches: each waits for the one before.

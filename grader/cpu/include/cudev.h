@@ -102,6 +102,7 @@ struct cudev_traffic {
     // The most bytes of its stack that a thread has used, for local variables and what the compiler
     // puts beside them (a few hundred bytes): functions that the kernel calls count as well.
     unsigned long long local_bytes_per_thread;
+    unsigned long long local_bytes_per_block;  // of all threads of a block together, at most
     // The most bytes of shared memory that a block has had: its arrays, and what its launch has
     // asked for.
     unsigned long long shared_bytes_per_block;

@@ -56,6 +56,7 @@ void cudev_profile_block_begins(struct watch* watch) {
     watch->parts.first = ++watch->parts.last;
     parts_meet(&watch->parts);
     cudev_lockstep_block(watch);
+    watch->block_stack = 0;
     profile()->worker[watch->worker->number].placed_count = 0;
     profile()->worker[watch->worker->number].shared_bytes = 0;
     profile()->worker[watch->worker->number].block_sectors = 0;
@@ -63,6 +64,7 @@ void cudev_profile_block_begins(struct watch* watch) {
 }
 
 void cudev_profile_block_ends(struct watch* watch) {
+    if (watch->block_stack > watch->most_block_stack) watch->most_block_stack = watch->block_stack;
     cudev_lockstep_merge_all(watch);
 }
 

@@ -12,6 +12,7 @@ enum { UNKNOWN = 4096 };  // bytes to clean on a stack that was not used before
 void cudev_stack_reaches(struct watch* watch, char* low) {
     struct stack_use* s = &watch->stack[watch->worker->stack];
     if (low >= s->low) return;
+    if (s->begin) watch->block_stack += (uint64_t)(s->low - low);
     s->low = low;
     if (s->begin && (size_t)(s->begin - low) > watch->deepest)
         watch->deepest = (uint32_t)(s->begin - low);

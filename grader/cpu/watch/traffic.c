@@ -78,6 +78,8 @@ void cudev_get_traffic(struct cudev_traffic* t) {
         }
         uint32_t deepest = watch_state()->watch[w].deepest;
         if (deepest > t->local_bytes_per_thread) t->local_bytes_per_thread = deepest;
+        const uint64_t of_block = watch_state()->watch[w].most_block_stack;
+        if (of_block > t->local_bytes_per_block) t->local_bytes_per_block = of_block;
         t->static_bytes += own->static_bytes;
         t->read_only_atomics += own->read_only_atomics;
         if (own->most_shared > t->shared_bytes_per_block)
@@ -130,6 +132,7 @@ void cudev_reset_traffic(void) {
         p->worker[w].read_only_atomics = 0;
         p->worker[w].most_shared = 0;
         watch_state()->watch[w].deepest = 0;
+        watch_state()->watch[w].most_block_stack = 0;
     }
     memset(p->row_hash, 0, sizeof p->row_hash);
     p->rows = p->kernels = 0;

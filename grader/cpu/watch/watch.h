@@ -172,6 +172,8 @@ struct watch {
     struct logs logs;
 
     uint32_t deepest;  // bytes of its stack that a thread has used, at most: see stack_use.c
+    // The same, all threads of a block together: of the one that runs; of any since the reset.
+    uint64_t block_stack, most_block_stack;
     struct stack_use {
         char *begin, *low;  // where threads begin; how far down the running one has been
     } stack[MAX_THREADS];
