@@ -389,11 +389,11 @@ static const struct arena_traffic* loaded_once(struct check* c, struct batch b) 
 }
 
 // The long row is more than the 64K registers of a multiprocessor hold: a block that keeps it has
-// 2 KB of it, or more, in each of 1024 threads. States of parts of the row may be kept. A tree in
-// shared memory may have its barriers; a sweep along the row may not. A number may be stored for
-// every 32 scores, for pieces of a row that are merged afterwards.
+// 2 KB of it, or more, in each of 1024 threads. No block has half of that. States of parts of the
+// row may be kept. A tree in shared memory may have its barriers; a sweep along the row may not. A
+// number may be stored for every 32 scores, for pieces of a row that are merged afterwards.
 static void cheap(struct check* c) {
-    enum { LONG = 1 << 19, OF_A_THREAD = 2000 };
+    enum { LONG = 1 << 19, OF_A_THREAD = 2000, OF_A_BLOCK = 1 << 20 };
     check_watch(c, WATCH_PROFILE);
     const struct arena_traffic* t = loaded_once(c, batch_of(c, &contract, ROWS, COLS));
     check_at_most(c, CAUSE_too_much_written, "numbers stored for each row",
@@ -405,6 +405,10 @@ static void cheap(struct check* c) {
     check_at_most(c, CAUSE_too_many_barriers, "barriers of a block for a row",
                   (double)t->barriers / (double)check_blocks(c), 16.0);
     check_kept(c, CAUSE_row_kept, "score of a row", LONG, 0.5, OF_A_THREAD);
+    t = check_traffic(c);
+    check_at_most(c, CAUSE_row_kept,
+                  "bytes of shared memory and of all threads' local arrays that a block has",
+                  (double)(t->shared_bytes_per_block + t->local_bytes_per_block), OF_A_BLOCK);
 }
 
 static const struct item items[] = {

@@ -1,6 +1,6 @@
 // cause: quadratic_memory
-// No online softmax: a warp keeps all scores of its query, of up to 2^15 keys, in the local arrays of
-// its lanes, and its block those of 8 queries.
+// No online softmax: a warp keeps all scores of its query, of up to 2^15 keys, in the local arrays
+// of its lanes, and its block those of 8 queries.
 
 #include "flash_forward.h"
 
