@@ -509,8 +509,7 @@ static void moves_random(struct check* c, int64_t rows, int64_t V, double times)
 }
 
 // Rows for which a launcher may have other kernels: with smoothing, with gaps, of an odd V. It is a
-// little below 8192, so that a second read of what is behind 4096 is more than what is loaded
-// beside.
+// little below 8192, so that a second read of what is behind 4096 shows.
 static void cheap_anywhere(struct check* c) {
     struct head h = head_of(c, 2, 2 * check_pick(c, 3600, 4050) + 1);
     h.stride += check_pick(c, 1, 9);

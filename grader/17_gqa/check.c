@@ -306,7 +306,7 @@ static void on_tensor_cores(struct check* c) {
         with_drawn_heads(sizes(c, &of_forward, 0, group, check_pick(c, 9, 24), 40, true)),
         with_d(forward_of(c, 1, 64, 64, false), 128),
         backward_of(c, 1, 128, 64, false),
-        with_drawn_heads(sizes(c, &of_backward, 0, 2, check_pick(c, 9, 24), 8, false)),
+        with_drawn_heads(sizes(c, &of_backward, 0, 2, check_pick(c, 16, 24), 8, false)),
         with_d(backward_of(c, 1, 128, 64, false), 128),
     };
     for (int n = 0; n < 3; n++) forward_by_mma(cases[n]);

@@ -272,8 +272,8 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
 // they are right? At several sizes: it is not known how the blocks are counted, and few of them
 // run. From 2^30 on a float has multiples of 128 at most: each size is 8 to 63 more than one of
 // 512, so that a launcher that counts in float ends before it, and none is more aligned than
-// another. Where the grid grows with the size, each block has as much to do as one of few: what
-// does not end then is wrong, too.
+// another. Where the grid of one kernel grows with the size, each block has as much to do as one
+// of few: what does not end then is wrong, too.
 static void judge_huge(struct check* c, reached_fn reached, const void* problem, int64_t size,
                        int64_t fewer, enum cause cause, bool grows) {
     static const int64_t beyond[] = {56, 40 - 512, 24 - 1024, 8 - 3072};  // odd multiples of 8
@@ -298,11 +298,14 @@ static void judge_huge(struct check* c, reached_fn reached, const void* problem,
     fail_unless_folded(c, reached, problem, fewer, size, cause);
 }
 
-static void judge_growing(struct check* c, reached_fn reached, const void* problem, int64_t size) {
+// Of several launches the blocks of one may walk over all rows, while those of another are more and
+// more: only of one kernel it is known that each block has as much to do as one of few.
+static void judge_growing(struct check* c, reached_fn reached, const void* problem, struct grid g,
+                          int64_t size) {
     // as many as a grid has blocks in y, or fewer; not all of them whole tiles
     static const int64_t smaller[] = {65504, 60001, 50021};
     if (is_huge(size))
-        judge_huge(c, reached, problem, size, BELOW_32_BITS, CAUSE_wrapped_index, true),
+        judge_huge(c, reached, problem, size, BELOW_32_BITS, CAUSE_wrapped_index, g.launches == 1),
             size = LARGE;
     if (reached(c, problem, size)) return;
     for (int i = 0; i < 3; i++)
@@ -345,7 +348,7 @@ void check_reaches(struct check* c, int64_t size, reached_fn reached, const void
         blocks < check_blocks_at(c, reached, problem, BELOW_32_BITS))
         fail_beyond(c, CAUSE_wrapped_index, BELOW_32_BITS, size);
     if (10 * blocks >= 19 * check_blocks_at(c, reached, problem, size / 2))
-        judge_growing(c, reached, problem, size);
+        judge_growing(c, reached, problem, grid, size);
     else
         judge_grid_of(c, reached, problem, grid, size);
     c->all_of_small = false;
@@ -417,7 +420,7 @@ static void judge_ends(struct check* c, int64_t size, int64_t fewer, reached_fn 
     if (both && walks_in_one(half, whole)) return;
     if (whole.blocks < half.blocks) fail_beyond(c, cause, halved, size);
     const bool ends = 10 * whole.blocks < 19 * half.blocks;
-    const bool grows = 10 * whole.blocks >= (both ? 36 : 19) * half.blocks;
+    const bool grows = whole.launches == 1 && 10 * whole.blocks >= (both ? 36 : 19) * half.blocks;
     if (ends) {  // one of several grids may have wrapped
         const struct grid few = grid_at(c, reached, problem, fewer);
         if (few.blocks < 1 || whole.blocks / few.blocks < size / fewer / 4) return;

@@ -172,16 +172,16 @@ ends() { # ends CAUSE LINE ITEM COMMAND...: regular expressions that the last th
 }
 sed 's/^ *__syncthreads.*//' solutions/05_tiled_matmul/tiled_matmul.cu >races.cu
 make -s grade LESSON=5 FILE=races.cu >races.txt 2>/dev/null
-expect "a report ends with the cause, the line and the item" ends '[[]race[]]$' 'line 39 reads' ' different [(]9 others' \
-    cat races.txt
+expect "a report ends with the cause, the line and the item" ends '[[]race[]]$' 'line 39 reads' ' different [(]9 others' cat races.txt
 begin=$(grep -n 'your code goes here' exercises/02_transpose/transpose.cu | head -n 1 | cut -d: -f1)
 expect "that of an untouched stub says where to begin" ends '[[]never_written[]]$' \
     "transpose.cu:$begin: .your code goes here., begin there" ' tall and wide [(]10 others' make -s grade LESSON=2
 { cat races.cu && echo '// your code goes here'; } >gap.cu
-expect "beside a finding, that something is not written yet" ends '[[]race[]]$' \
-    "line 39 reads; line $(wc -l <gap.cu) still says .your" ' different ' make -s grade LESSON=5 FILE=gap.cu
-expect "that of a file that does not compile, too" ends '[[]compile_error[]]$' 'broken.cu:2:9: error: ' 'none was run' \
-    make -s grade LESSON=1 FILE=broken.cu
+expect "that of no points and a gap that is left, too" ends '[[]never_written[]]$' \
+    "gap.cu:$(wc -l <gap.cu): .your code goes here., begin there" ' different ' make -s grade LESSON=5 FILE=gap.cu
+expect "of some items beside a finding, that something is not written yet" ends '[[]race[]]$' \
+    "line 39 reads; line $(wc -l <gap.cu) still says .your" ' different ' make -s grade LESSON=5 FILE=gap.cu CASE=different
+expect "that of a file that does not compile, too" ends '[[]compile_error[]]$' 'broken.cu:2:9: error: ' 'none was run' make -s grade LESSON=1 FILE=broken.cu
 name="a compiler error names the student's line" says ! "broken.cu:2:" make grade LESSON=1 FILE=broken.cu
 name="also in JSON" says ! 'broken.cu:2:9: error: ' sh -c 'make -s grade LESSON=1 FILE=broken.cu FORMAT=json 2>/dev/null'
 compiler_in_report() {
