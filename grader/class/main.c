@@ -71,7 +71,8 @@ static void find_file(struct class_lesson* l) {
         snprintf(l->file, sizeof l->file, "answers.txt");
     char path[200];
     snprintf(path, sizeof path, "exercises/%s/%s", l->name, l->file);
-    l->untouched = class_read(path, &l->untouched_size);
+    // one.sh: there the exercises are a student's own, and nobody knows what they were.
+    if (!getenv("OWN_EXERCISES")) l->untouched = class_read(path, &l->untouched_size);
 }
 
 static void find_lessons(struct class* class, int argc, char** argv) {

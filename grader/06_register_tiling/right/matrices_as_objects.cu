@@ -23,9 +23,9 @@ template <bool aligned> struct matrix {
         const int left = row < rows ? columns - column : 0;
         if (aligned) {
             if (left > 0) *reinterpret_cast<float4*>(p) = float4{v[0], v[1], v[2], v[3]};
-            return;
+        } else {
+            for (int e = 0; e < 4 && e < left; e++) p[e] = v[e];
         }
-        for (int e = 0; e < 4 && e < left; e++) p[e] = v[e];
     }
 };
 
