@@ -179,6 +179,11 @@ expect "a right kernel is graded there" autograde "$solution"
 expect "100" score_is 100.0
 expect "the secret is gone before" test ! -e "$dir/autograder/source/secret"
 expect "and has drawn the seed" grep -q 'secret seed' "$dir/said"
+mkdir "$dir/autograder/submission/old"
+cp solutions/05_tiled_matmul/steps/1_coalesced.cu "$dir/autograder/submission/old/tiled_matmul.cu"
+expect "one is that has to be looked at, for another file beside it" autograde "$solution"
+expect "100, too" score_is 100.0
+rm -r "$dir/autograder/submission/old"
 expect "a hostile one is graded there" autograde grader/test/exploits/kills_parent.cu
 expect "0" score_is 0.0
 without_grader() {
@@ -198,7 +203,7 @@ workflow() {
     in_handout env LESSON=05 GITHUB_OUTPUT="$dir/output" GITHUB_STEP_SUMMARY="$dir/summary" sh -e "$dir/step.sh" &&
         [ "$(wc -l <"$dir/output")" = 1 ] && sed 's/^result=//' "$dir/output" | base64 -d >"$dir/result.json" &&
         /usr/bin/jsonschema -i "$dir/result.json" grader/test/class/classroom.schema.json &&
-        grep -q '"max_score":100' "$dir/result.json"
+        grep -q '"max_score":100' "$dir/result.json" && ! grep 'as it was handed out' "$dir/summary"
 }
 if [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; then
     expect "Classroom's step leaves one line with a whole result" workflow
