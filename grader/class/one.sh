@@ -18,5 +18,6 @@ level=$("$build/doctor" | awk '$2 == "yes" { print $1; exit }')
 make -s --no-print-directory class SUBMISSIONS="$private" LESSON="$lessons" OUT="$out" ISOLATION="$level" \
     JOBS=1 ENGINE=local ROSTER= STUDENT= ITEM= REPLAY= LAYOUT=plain DRY=
 status=$?
-# With a grader error, or with something that has to be looked at, make ends with 2, and the export is there all the same.
+# With a grader error, or with something that has to be looked at, make ends with 2. The export is
+# there all the same.
 [ $status -le 4 ] && [ -e "$out/exports/gradescope/student.json" ]

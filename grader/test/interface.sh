@@ -180,7 +180,7 @@ expect "that of an untouched stub says where to begin" ends '[[]never_written[]]
 expect "that of no points and a gap that is left, too" ends '[[]never_written[]]$' \
     "gap.cu:$(wc -l <gap.cu): .your code goes here., begin there" ' different ' make -s grade LESSON=5 FILE=gap.cu
 expect "of some items beside a finding, that something is not written yet" ends '[[]race[]]$' \
-    "line 39 reads; line $(wc -l <gap.cu) still says .your" ' different ' make -s grade LESSON=5 FILE=gap.cu CASE=different
+    "line 39 reads; line $(wc -l <gap.cu) still says .your" ' different' make -s grade LESSON=5 FILE=gap.cu CASE=different
 expect "that of a file that does not compile, too" ends '[[]compile_error[]]$' 'broken.cu:2:9: error: ' 'none was run' make -s grade LESSON=1 FILE=broken.cu
 name="a compiler error names the student's line" says ! "broken.cu:2:" make grade LESSON=1 FILE=broken.cu
 name="also in JSON" says ! 'broken.cu:2:9: error: ' sh -c 'make -s grade LESSON=1 FILE=broken.cu FORMAT=json 2>/dev/null'
