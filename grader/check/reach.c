@@ -165,8 +165,8 @@ static _Noreturn void fail_beyond(struct check* c, enum cause cause, int64_t rig
                (long long)right, (long long)size);
 }
 
-// What crashes here does so for the size, perhaps: a smaller one tells. Who needs too much time or
-// memory walks over all of it, and is not judged.
+// A kernel that crashes here does so for the size, perhaps: a smaller one tells. A kernel that
+// needs too much time or memory walks over all of it, and is not judged.
 static bool reached_beyond(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     c->beyond = true;
     const bool right = reached(c, problem, size);
@@ -325,9 +325,9 @@ static bool launches_grow(struct check* c, reached_fn reached, const void* probl
     return c->all_of_small && are_launched_in_parts(grid_at(c, reached, problem, MANY / 4), many);
 }
 
-// Who sends arrays by way of memory of the host's would need all of the largest ones there. And who
-// copies one on the device gets its ends: of so much no more is copied. Half as many rows are half
-// as much; what is as much as before is no array.
+// A launcher that sends arrays by way of the host's memory would need all of the largest ones
+// there. And one that copies an array on the device gets its ends: of so much no more is copied.
+// Half as many rows are half as many bytes. If the bytes are as many as before, it is no array.
 static bool copies_arrays(struct check* c, reached_fn reached, const void* problem) {
     (void)grid_at(c, reached, problem, BELOW_32_BITS);
     if (!has_copied(c)) return false;
