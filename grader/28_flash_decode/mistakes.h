@@ -331,7 +331,8 @@ static enum cause explain_nothing(const struct decode* p) {
         if (p->LSE->got[e] != -INFINITY) return CAUSE_NONE;
         is_low &= p->LSE->want[e] < -90;
     }
-    return is_low ? CAUSE_max_init : CAUSE_all_zero;
+    if (is_low) return CAUSE_max_init;
+    return p->length[0] == 0 ? CAUSE_length_ignored : CAUSE_all_zero;  // all are as the first is
 }
 
 // Sums of large values that cancel are off by no more than one rounding of these values to bf16.

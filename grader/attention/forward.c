@@ -413,6 +413,7 @@ void forward_case_after(struct problem p, struct problem first,
     struct problem as_wide = first, alike = first;
     struct problem* const calls[CALLS] = {&first, &as_wide, &alike, &p};
     as_wide.d = alike.d = p.d;
+    as_wide.scale = (double)(float)(0.5 * p.scale);  // as in the calls
     alike.causal = p.causal;
     if (!fill) fill = fill_call;
     // What is wrong in a first call, too, is not left of another.
