@@ -127,6 +127,7 @@ void check_start(struct check* c, const struct session* session, const struct it
 void check_finish(struct check* c) {
     if (c->compared == 0) check_error(c, "this item compared nothing");
     contract_promises(c);
+    trial_twin_judge(c);
     free_case(c);
     c->record->outcome = OUTCOME_PASS;
     c->record->safe = c->watch == WATCH_CHECK;

@@ -439,6 +439,7 @@
     COST(row_kept, "a row is kept in memory of the kernel's own, and read there once more")        \
     COST(expanded,                                                                                 \
          "memory of K's size is taken for each query head: the heads of a group can share it")     \
+    CAUSE(watched_otherwise, "what runs where accesses are watched is not what runs elsewhere")    \
     CAUSE(no_traffic, "the kernel did not read its inputs or write its outputs")                   \
     /* how a grid runs (lesson 04) */                                                              \
     CAUSE(partial_warp, "a block takes whole warps: 33 threads are two, on every count")           \

@@ -93,6 +93,8 @@ struct check {
     bool has_normal;
     int cases;         // started so far in this item
     int64_t compared;  // elements compared so far in this item
+    int twins;         // watched cases of this item that the plain program has run, too
+    char twin[320];    // what it did in another way; "": nothing, see trial_twin()
 
     char name[160];                                             // of the case
     enum { NO_ORDINARY, IS_ORDINARY, NEXT_ORDINARY } ordinary;  // the case; see check_ordinary()
@@ -216,6 +218,15 @@ bool trial_failed_to_start(const struct arena* a, const struct wall_result* r);
 
 // Runs the case in an arena that the caller frees, and judges nothing (trial.c).
 struct wall_result trial_run(struct check* c, struct arena* a);
+
+// The same by the plain program, also of a watched case.
+struct wall_result trial_run_plain(struct check* c, struct arena* a);
+
+// A watched case has run and kept what every contract asks for: the plain program runs it, too, if
+// it is drawn, and c->twin says what that does in another way (twin.c).
+void trial_twin(struct check* c);
+// At the end of an item that has passed: fails it for what was said.
+void trial_twin_judge(struct check* c);
 
 // Does this call of the case fail, too, if it is the only one? It launches nothing, returns another
 // status, or leaves a wrong t, if that is not NULL; what t is to hold in this call is selected

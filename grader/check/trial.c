@@ -253,6 +253,10 @@ void trial_find(struct check* c, struct finding* found) {
     arena_free(&left);
 }
 
+struct wall_result trial_run_plain(struct check* c, struct arena* a) {
+    return run_packed(c, a, REAL, false);
+}
+
 bool trial_dies_unwatched(struct check* c) {
     struct arena left;
     if (!c->watch || c->far || c->posed || c->session->gpu) return false;
@@ -305,4 +309,5 @@ void check_run(struct check* c) {
         contract_round(c, round, r.output);
     free(r.output);
     contract_findings(c);
+    trial_twin(c);
 }

@@ -469,6 +469,19 @@ static int fail_at(uint32_t r) {
     return is_last ? 0 : layout->fail_at + (int)r;
 }
 
+#ifdef CPU_DEVICE
+static void note_meetings(uint32_t r, const struct cudev_meetings* before) {
+    const struct cudev_meetings now = cudev_meetings();
+    answer->met[r] = (struct arena_meetings){
+        .barriers = (int64_t)(now.barriers - before->barriers),
+        .words = (int64_t)(now.words - before->words),
+        .matrices = (int64_t)(now.matrices - before->matrices),
+        .products = (int64_t)(now.products - before->products),
+        .copies = (int64_t)(now.copies - before->copies),
+    };
+}
+#endif
+
 static void run_round(uint32_t r) {
     round_now = r;
     if (arena_is_elsewhere(r) && !arena_is_elsewhere(r - 1)) move();
@@ -495,6 +508,7 @@ static void run_round(uint32_t r) {
     close_inputs(true);
 #ifdef CPU_DEVICE
     show_element(r);
+    const struct cudev_meetings before = cudev_meetings();
 #endif
     hold(false);
     int status = host_call(call);
@@ -519,6 +533,9 @@ static void run_round(uint32_t r) {
     check_left();
     vault_open();
     origin_stop();
+#ifdef CPU_DEVICE
+    note_meetings(r, &before);
+#endif
     answer->traffic[r] = run_traffic(device, layout->tensor_count);
     answer->traffic[r].allocated_bytes = meter.allocated;
     answer->traffic[r].copied_bytes = meter.copied;

@@ -16,7 +16,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 19,
+    ARENA_VERSION = 20,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -210,6 +210,11 @@ struct arena_traffic {
     int64_t loaded_again[ARENA_TENSORS];
 };
 
+// How often the threads of its kernels met, in either build: cudev_meetings().
+struct arena_meetings {
+    int64_t barriers, words, matrices, products, copies;
+};
+
 // Written in the process that runs the student's code. No answer in it makes wrong output bytes
 // right. But findings, counts, allocations, launches and copies are known only from here. They are
 // as trustworthy as inspect.h and run/vault.h, which keep the student's code away from them.
@@ -234,6 +239,7 @@ struct arena_answer {
     int64_t sent[ARENA_ROUNDS];       // all bytes that it handed to the device
     int64_t back[ARENA_ROUNDS];       // bytes that came back before its last kernel began
     int64_t on_device[ARENA_ROUNDS];  // bytes it copied on the device: meter.h
+    struct arena_meetings met[ARENA_ROUNDS];
     struct arena_traffic traffic[ARENA_ROUNDS];
     uint32_t findings;        // of the checked build, all rounds
     char finding_kind[32];    // of the first: "race", ...

@@ -174,6 +174,7 @@ void cudev_copy_async(void* to, const void* from, unsigned bytes, unsigned used,
     const void* pc = __builtin_return_address(0);
     struct worker* w = cudev_in_kernel(at.what);
     if (w->watch && used <= bytes) cudev_watcher->copy_issued(w, to, from, bytes, used, pc);
+    w->met.copies++;
     check(w, &at, to, from, bytes, used);
     struct queue* q = own_queue(w);
     w->pending_copies->used = true;

@@ -49,6 +49,7 @@ static __attribute__((noinline)) void report_divergence(struct worker* w, enum c
 
 // The last thread has arrived: all other threads become ready.
 static inline void open_barrier(struct worker* w, struct barrier* b, unsigned last) {
+    w->met.barriers++;
     if (w->watch) cudev_watcher->barrier(w);
     const unsigned rank = cudev_rank_of(w, last);
     if (w->running_of[rank] < w->launch->of_block) cudev_barrier_abandoned(w, rank);

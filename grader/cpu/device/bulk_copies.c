@@ -135,6 +135,7 @@ static void issue_load(struct worker* w, struct bulk_copy* c, struct mbarrier* b
     struct bulk_copies* all = &w->hopper->bulk;
     c->barrier = b;
     c->phase = b->phase;
+    w->met.copies++;
     if (w->watch) {
         cudev_watcher->mbarrier_used(w, b, c->pc, true);
         c->time = cudev_watcher->bulk_issued(w, c);
@@ -184,6 +185,7 @@ void cudev_bulk_store(const struct cudev_bulk* copy, const char* file, int line)
                              "an illegal instruction");
     }
     c.group = all->groups[c.thread];
+    w->met.copies++;
     if (w->watch) c.time = cudev_watcher->bulk_issued(w, &c);
     if (all->stores == all->store_room) {
         all->store_room = all->store_room ? 2 * all->store_room : 64;

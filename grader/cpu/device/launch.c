@@ -43,6 +43,17 @@ int cudev_worker_count(void) {
     return workers;
 }
 
+struct cudev_meetings cudev_meetings(void) {
+    struct cudev_meetings sum = {0};
+    for (int i = 0; i < MAX_WORKERS; i++) {
+        if (!cudev_worker[i]) continue;
+        const struct cudev_meetings* met = &cudev_worker[i]->met;
+        sum.barriers += met->barriers, sum.words += met->words, sum.matrices += met->matrices;
+        sum.products += met->products, sum.copies += met->copies;
+    }
+    return sum;
+}
+
 static bool nothing_runs = true;  // that the next launch could overlap with
 
 void cudev_launches_ended(void) {

@@ -131,6 +131,7 @@ static bool complete_mma(struct worker* w, unsigned warp, uint32_t lanes) {
     struct lane* lane = cudev_lanes(w, warp);
     multiply(lane);
     const struct cudev_mma* first = (const struct cudev_mma*)(uintptr_t)lane->value;
+    w->met.products++;
     if (w->watch) cudev_watcher->multiplies(w, first->pc);
     return true;
 }
@@ -228,6 +229,7 @@ void cudev_load_matrices(unsigned* words, const void* row, unsigned matrices, in
     const void* pc = __builtin_return_address(0);
     struct load own = {row, words};
     // the rows of the other lanes are not looked at
+    w->met.matrices += matrices;
     if (cudev_current(w) % WARP_SIZE < 8 * matrices) {
         if (w->watch) cudev_watcher->matrix_row(w, row, pc);
         check_row(w, "ld", row, matrices, file, line);

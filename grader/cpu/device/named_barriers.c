@@ -121,6 +121,7 @@ static void report_counts(struct worker* w, unsigned t, unsigned id) {
 static void open_barrier(struct worker* w, struct named_barrier* b, unsigned last_warp) {
     unsigned threads = 0;
     for (unsigned i = 0; i < MAX_WARPS; i++) threads += (unsigned)__builtin_popcount(b->waiting[i]);
+    w->met.barriers++;
     if (w->watch) cudev_watcher->named_opens(w, threads);
     for (unsigned i = 0; i < MAX_WARPS; i++) {
         uint32_t lanes = b->waiting[i];

@@ -23,7 +23,9 @@ static enum cudev_warp_op op_of(const struct lane* lane, uint32_t group);
 
 // Each lane of the group has got so many words that are made of the others'.
 static void note_words(struct worker* w, uint32_t group, unsigned words) {
-    if (w->watch) cudev_watcher->exchanged(w, words * (unsigned)__builtin_popcount(group));
+    words *= (unsigned)__builtin_popcount(group);
+    w->met.words += words;
+    if (w->watch) cudev_watcher->exchanged(w, words);
 }
 
 static bool shuffle(struct worker* w, unsigned warp, uint32_t group) {

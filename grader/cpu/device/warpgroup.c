@@ -400,6 +400,7 @@ static bool complete_product(struct worker* w, unsigned warp, uint32_t lanes) {
         p->a[i * WARP_SIZE + l] = given(&lane[l])->a;
         memcpy(p->kept[i * WARP_SIZE + l], given(&lane[l])->a, sizeof p->kept[0]);
     }
+    w->met.products++;
     if (w->watch) cudev_watcher->product_issued(w, p, warp, first, fence && !s->fenced);
     serve(w, g);
     return true;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include "cpu/device/limits.h"
 #include "cpu/include/cuda_runtime_api.h"
+#include "cpu/include/cudev.h"
 #include "cpu/include/cudev/abi.h"
 
 // One launch at a time.
@@ -62,6 +63,7 @@ struct worker {
     const char* stack_end;             // of that one
     unsigned asked_x;                  // threadIdx.x when the watchdog stopped the worker: fault.c
     void (*nobody_ready)(struct worker* w);  // see cudev_run_threads()
+    struct cudev_meetings met;               // of the threads of all its blocks so far
 
     // the structs of single files
     struct stacks* stacks;                  // stacks.c

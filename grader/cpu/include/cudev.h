@@ -64,6 +64,14 @@ int cudev_is_kernel(void);
 // Does this run look at every access (CUDEV_WATCH)?
 int cudev_is_watched(void);
 
+// How often the threads of kernels have met since the program began, whoever looks at accesses:
+// barriers that opened, words that lanes had from others, matrices that warps loaded, products of
+// mma.sync and wgmma, copies by cp.async and TMA.
+struct cudev_meetings {
+    unsigned long long barriers, words, matrices, products, copies;
+};
+struct cudev_meetings cudev_meetings(void);
+
 // Ends the program because this device lacks what the program asks for. The diagnosis
 // ("unsupported") says "not on the CPU device: WHAT at FILE:LINE, NEXT" with the line of the call.
 void cudev_refuse(const char* what, const char* next) __attribute__((noreturn));
