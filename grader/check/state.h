@@ -94,7 +94,11 @@ struct check {
     int cases;         // started so far in this item
     int64_t compared;  // elements compared so far in this item
     int twins;         // watched cases of this item that the plain program has run, too
-    char twin[320];    // what it did in another way; "": nothing, see trial_twin()
+    struct told {
+        enum cause cause;  // CAUSE_NONE: nothing
+        int line;          // of the submission; 0: none is known
+        char text[2048];
+    } twin;  // see trial_twin()
 
     char name[160];                                             // of the case
     enum { NO_ORDINARY, IS_ORDINARY, NEXT_ORDINARY } ordinary;  // the case; see check_ordinary()
@@ -219,11 +223,11 @@ bool trial_failed_to_start(const struct arena* a, const struct wall_result* r);
 // Runs the case in an arena that the caller frees, and judges nothing (trial.c).
 struct wall_result trial_run(struct check* c, struct arena* a);
 
-// The same by the plain program, also of a watched case.
-struct wall_result trial_run_plain(struct check* c, struct arena* a);
+// The same by the instrumented program or by the plain one, whatever the case is.
+struct wall_result trial_run_as(struct check* c, struct arena* a, bool watched);
 
-// A watched case has run and kept what every contract asks for: the plain program runs it, too, if
-// it is drawn, and c->twin says what that does in another way (twin.c).
+// A case has run and kept what every contract asks for: the other build runs it, too, if it is
+// drawn, and c->twin says what that does in another way, or what it has found (twin.c).
 void trial_twin(struct check* c);
 // At the end of an item that has passed: fails it for what was said.
 void trial_twin_judge(struct check* c);

@@ -253,8 +253,8 @@ void trial_find(struct check* c, struct finding* found) {
     arena_free(&left);
 }
 
-struct wall_result trial_run_plain(struct check* c, struct arena* a) {
-    return run_packed(c, a, REAL, false);
+struct wall_result trial_run_as(struct check* c, struct arena* a, bool watched) {
+    return run_packed(c, a, REAL, watched);
 }
 
 bool trial_dies_unwatched(struct check* c) {
