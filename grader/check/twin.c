@@ -80,9 +80,10 @@ static void run_other(struct check* c) {
     if (r.end == WALL_EXITED && trial_seal(c, &left)) {
         const struct arena_answer other = arena_answer(&left);
         const struct arena_answer* watched = was_watched ? &c->answer : &other;
-        const enum cause found = watched->findings ? contract_cause(watched->finding_kind) : 0;
+        const bool finds = watched->findings > 0;  // a finding may end a launch, or a round
+        const enum cause found = finds ? contract_cause(watched->finding_kind) : CAUSE_NONE;
         for (int round = 0; round < c->rounds && (uint32_t)round < other.rounds_done; round++)
-            compare_round(c, watched, was_watched ? &other : &c->answer, round);
+            if (!finds) compare_round(c, watched, was_watched ? &other : &c->answer, round);
         if (!c->twin.cause && !was_watched && is_race(found)) {
             tell(c, found, "%s", other.finding_text);
             c->twin.line = (int)other.finding_line;
