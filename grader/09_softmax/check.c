@@ -359,6 +359,9 @@ static void arguments(struct check* c) {
         {COURSE_OK, {{"rows", 0}}},
         {COURSE_OK, {{"rows", 0}, {"x", 0}}},
         {COURSE_OK, {{"rows", 0}, {"y", 0}, {"x", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"cols", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"stride_y", 127}}},
+        {COURSE_BAD_ARGUMENT, {{"x", 0}, {"rows", (int64_t)1 << 31}}},
         {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
         {COURSE_BAD_ARGUMENT, {{"cols", 0}}},
         {COURSE_BAD_ARGUMENT, {{"stride_y", 127}}},
@@ -425,8 +428,9 @@ static void safe(struct check* c) {
     batch_fill(&b, -9.0, 1.0);
     check_run(c);
     // x, then y, begins at the second or fourth of four floats, though a row is whole fours.
-    for (int i = 0; i < 4; i++) {
-        b = batch_of(c, &contract, 1, i < 2 ? fours : 4 * check_pick(c, 300, 500));
+    const int64_t widths[] = {4 * check_pick(c, 9, 64), fours, 4 * check_pick(c, 300, 500)};
+    for (int i = 0; i < 6; i++) {
+        b = batch_of(c, &contract, 1, widths[i / 2]);
         *(i % 2 ? &b.first : &b.first_out) = 2 * check_pick(c, 0, 1) + 1;
         batch_begin(&b, "accesses");
         batch_fill(&b, -9.0, 1.0);

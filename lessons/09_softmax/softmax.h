@@ -25,10 +25,13 @@ COURSE_BEGIN_C
 // The elements between the rows of x (stride_x > cols) may hold anything and do not count. The
 // elements between the rows of y stay as they are.
 //
-// Returns COURSE_OK, at once if rows == 0 (the pointers may then be NULL);
-// COURSE_BAD_ARGUMENT if rows < 0, cols < 1, a stride < cols, or a pointer is NULL;
-// COURSE_UNSUPPORTED if rows > 2^31 - 1 or cols > SOFTMAX_MAX_COLS; COURSE_CUDA_ERROR if
-// the launch is refused.
+// Returns, in this order of precedence
+//   COURSE_BAD_ARGUMENT  rows < 0, cols < 1 or a stride < cols
+//   COURSE_OK            rows = 0: nothing is touched, and the pointers may be NULL
+//   COURSE_BAD_ARGUMENT  a pointer is NULL
+//   COURSE_UNSUPPORTED   rows > 2^31 - 1 or cols > SOFTMAX_MAX_COLS
+//   COURSE_CUDA_ERROR    the launch was refused
+//   COURSE_OK            the launch is on its way
 int softmax(float* y,           // (rows, cols): each row adds up to 1
             const float* x,     // (rows, cols): the scores
             int64_t rows,       // >= 0
