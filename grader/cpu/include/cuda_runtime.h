@@ -13,10 +13,7 @@
 
 #ifdef CUDEV_HOST  // a source that has no kernels, compiled as C++: cudev.sh
 #undef __CUDACC__
-#define __host__
-#define __device__
-#define __forceinline__ inline __attribute__((always_inline))
-#define __align__(bytes) __attribute__((aligned(bytes)))
+#include "cudev/host.h"
 #ifdef __cplusplus
 #include "cudev/api.h"
 #include "vector_functions.h"
