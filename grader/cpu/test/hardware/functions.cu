@@ -16,6 +16,7 @@
 #include <string.h>
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
+#include "functions.inc"
 
 typedef unsigned long long word;  // every argument and result, in its lowest bits
 typedef long long long64;
@@ -74,19 +75,19 @@ __device__ word with_bits(unsigned value, bool p, bool q) {
     return value | (word)p << 32 | (word)q << 33;
 }
 
-#define KERNEL(name)                                                     \
-    __global__ void name(word* out, const word* in, int op, int count) { \
-        int i = blockIdx.x * THREADS + threadIdx.x, n = 0;               \
-        SECOND t = 0, s = 0, v[3] = {0, 0, 0};                           \
-        unsigned m = 0;                                                  \
-        bool p = false, q = false;                                       \
-        if (i >= count) return;                                          \
-        in += 3 * i;                                                     \
-        switch (op) {
-#define END                             \
-    }                                   \
-    (void)n, (void)t, (void)s, (void)v; \
-    (void)m, (void)p, (void)q;          \
+// run_0 to run_4: a list each, with `second` for the type of further results.
+#define KERNEL(k, second)                                                   \
+    __global__ void run_##k(word* out, const word* in, int op, int count) { \
+        enum { FIRST = __COUNTER__ + 1 };                                   \
+        int i = blockIdx.x * THREADS + threadIdx.x, n = 0;                  \
+        second t = 0, s = 0, v[3] = {0, 0, 0};                              \
+        unsigned m = 0;                                                     \
+        bool p = false, q = false;                                          \
+        if (i >= count) return;                                             \
+        in += 3 * i;                                                        \
+        switch (op) { FUNCTIONS_##k }                                       \
+        (void)n, (void)t, (void)s, (void)v;                                 \
+        (void)m, (void)p, (void)q;                                          \
     }
 #define X1(label, R, A, value, ...) \
     case __COUNTER__ - FIRST: {     \
@@ -109,64 +110,18 @@ __device__ word with_bits(unsigned value, bool p, bool q) {
         out[i] = to_word<R>(value);       \
         break;                            \
     }
-#define SECOND float
-enum { FIRST_0 = __COUNTER__ + 1 };
-#define FIRST FIRST_0
-#define GROUP 0
-KERNEL(run_0)
-#include "functions.inc"
-END
-#undef GROUP
-#undef FIRST
-    enum {
-        FIRST_1 = __COUNTER__ + 1
-    };
-#define FIRST FIRST_1
-#define GROUP 1
-KERNEL(run_1)
-#include "functions.inc"
-END
-#undef GROUP
-#undef FIRST
-#undef SECOND
-#define SECOND double
-    enum {
-        FIRST_2 = __COUNTER__ + 1
-    };
-#define FIRST FIRST_2
-#define GROUP 2
-KERNEL(run_2)
-#include "functions.inc"
-END
-#undef GROUP
-#undef FIRST
-    enum {
-        FIRST_3 = __COUNTER__ + 1
-    };
-#define FIRST FIRST_3
-#define GROUP 3
-KERNEL(run_3)
-#include "functions.inc"
-END
-#undef GROUP
-#undef FIRST
-    enum {
-        FIRST_4 = __COUNTER__ + 1
-    };
-#define FIRST FIRST_4
-#define GROUP 4
-KERNEL(run_4)
-#include "functions.inc"
-END
-#undef GROUP
-#undef FIRST
+KERNEL(0, float)
+KERNEL(1, float)
+KERNEL(2, double)
+KERNEL(3, double)
+KERNEL(4, double)
 #undef X1
 #undef X2
 #undef X3
 
-    // ---- the same list as a table
+// ---- the same list as a table
 
-    struct function {
+struct function {
     const char* label;
     int arguments;
     kind result, type[3];
@@ -184,31 +139,11 @@ END
         {of<A>::is, of<B>::is, of<C>::is}, \
         {sizeof(A), sizeof(B), sizeof(C)}, \
         __VA_ARGS__},
-static const function group_0[] = {
-#define GROUP 0
-#include "functions.inc"
-#undef GROUP
-};
-static const function group_1[] = {
-#define GROUP 1
-#include "functions.inc"
-#undef GROUP
-};
-static const function group_2[] = {
-#define GROUP 2
-#include "functions.inc"
-#undef GROUP
-};
-static const function group_3[] = {
-#define GROUP 3
-#include "functions.inc"
-#undef GROUP
-};
-static const function group_4[] = {
-#define GROUP 4
-#include "functions.inc"
-#undef GROUP
-};
+static const function group_0[] = {FUNCTIONS_0};
+static const function group_1[] = {FUNCTIONS_1};
+static const function group_2[] = {FUNCTIONS_2};
+static const function group_3[] = {FUNCTIONS_3};
+static const function group_4[] = {FUNCTIONS_4};
 #define ROWS(group) sizeof group / sizeof group[0]
 static const struct {
     void (*kernel)(word* out, const word* in, int op, int count);
