@@ -3,14 +3,15 @@
 # editor, knows how each file is compiled; .clangd names it. A .cu is taken for CUDA, with the CPU
 # device's headers in the place of CUDA's, which need not be installed (grader/cpu/editor/). A file
 # that is not in the list is taken like the one beside it.
-# usage: editor.sh [stale]     stale: only if there is none for this folder
+# usage: editor.sh [stale]     stale: only if there is none for this folder, or one of an older course
 list=build/compile_commands.json here=$(pwd -P)
-if [ "${1:-}" = stale ] && [ -e "$list" ]; then
+if [ "${1:-}" = stale ] && [ -n "$(find "$list" -newer grader/make/editor.sh 2>/dev/null)" ]; then
     case $(head -n 2 "$list") in *"\"directory\": \"$here\""*) exit 0 ;; esac
 fi
+# -DCUDEV_WORDS: the rewriter does not run here, so its words in a source mean nothing.
 cuda="clang++ -xcuda -std=c++17 -nocudainc -nocudalib --cuda-path=none --cuda-host-only --cuda-gpu-arch=sm_80 -Wall \
 -Wno-unknown-cuda-version -Wno-unknown-pragmas -Wno-sign-compare -Wno-cuda-compat \
--Igrader/cpu/editor -Igrader/cpu/include -Ilessons"
+-DCUDEV_WORDS -Igrader/cpu/editor -Igrader/cpu/include -Ilessons"
 
 # Lines "FILE COMMAND"
 commands() {

@@ -67,8 +67,11 @@ build() {
         return
     fi
     rm -rf "$new" && mkdir -p "$new" || exit 2
-    gcc -std=c11 -Wall -Wextra -Werror -O2 -fPIC -Ilessons "-Ilessons/$1" -DCONTRACT="\"${1#*_}.h\"" \
-        -c grader/library/sizes.c -o "$new/sizes.o" && build_cpu "$1" "$file" "$new" || {
+    # The contract's functions of sizes, how many bytes a workspace has, are static inline. Whoever
+    # loads the library finds names: here they are functions like any other.
+    sed 's/^static inline //' "lessons/$1/${1#*_}.h" |
+        gcc -std=c11 -Wall -Wextra -Werror -O2 -fPIC -Ilessons "-Ilessons/$1" -x c - -c -o "$new/sizes.o" &&
+        build_cpu "$1" "$file" "$new" || {
         echo "$file does not compile for the CPU device; what it says is above." >&2
         exit 1
     }

@@ -1,5 +1,4 @@
 // model.c: see model.h.
-#define TRAIN_GPT_PROGRAM
 #include "train/model.h"
 
 #include <cuda_runtime_api.h>

@@ -16,13 +16,14 @@
 
 #include "train_gpt.h"
 
-// TRAIN_GPT_PROGRAM is defined in make train: there they are functions of the program.
-#ifndef TRAIN_GPT_PROGRAM
-#define TRAIN_GPT_LAYER static inline int
-#elif defined __cplusplus
+// make train compiles kernels with -DTRAIN_GPT_PROGRAM: there, and in C, they are functions of the
+// program.
+#ifndef __cplusplus
+#define TRAIN_GPT_LAYER int
+#elif defined TRAIN_GPT_PROGRAM
 #define TRAIN_GPT_LAYER extern "C" int
 #else
-#define TRAIN_GPT_LAYER int
+#define TRAIN_GPT_LAYER static inline int
 #endif
 
 // y = x, rounded to bf16; n elements, a multiple of 8.
@@ -85,7 +86,7 @@ TRAIN_GPT_LAYER layer_attention_backward(bf16* dQKV_gpu,        // (B, N, 3, H, 
                                          const bf16* dO_gpu,    // (B, N, H, d)
                                          int B, int N, int C, int H, void* workspace_gpu);
 
-#ifndef TRAIN_GPT_PROGRAM
+#if defined __cplusplus && !defined TRAIN_GPT_PROGRAM
 #include "plain_layers.h"
 #include "small_layers.h"
 #endif

@@ -36,16 +36,16 @@ static __global__ void layer_weight_gradient_kernel(bf16* dW,        // (outputs
     dW[e] = __float2bfloat16(sum);
 }
 
-TRAIN_GPT_LAYER layer_input_gradient(bf16* dX, const bf16* dY, const bf16* W, int rows, int outputs,
-                                     int inputs) {
+static inline int layer_input_gradient(bf16* dX, const bf16* dY, const bf16* W, int rows,
+                                       int outputs, int inputs) {
     int64_t n = (int64_t)rows * inputs;
     LAYER_LAUNCH(layer_input_gradient_kernel, layer_blocks(n), LAYER_THREADS, &dX, &dY, &W, &n,
                  &outputs, &inputs);
     return COURSE_OK;
 }
 
-TRAIN_GPT_LAYER layer_weight_gradient(bf16* dW, const bf16* dY, const bf16* X, int rows,
-                                      int outputs, int inputs, void* workspace) {
+static inline int layer_weight_gradient(bf16* dW, const bf16* dY, const bf16* X, int rows,
+                                        int outputs, int inputs, void* workspace) {
     int64_t n = (int64_t)outputs * inputs;
     (void)workspace;
     LAYER_LAUNCH(layer_weight_gradient_kernel, layer_blocks(n), LAYER_THREADS, &dW, &dY, &X, &n,
@@ -65,7 +65,7 @@ static __global__ void layer_gelu_backward_kernel(bf16* dZ, const bf16* dY, cons
     dZ[i] = __float2bfloat16(slope * __bfloat162float(dY[i]));
 }
 
-TRAIN_GPT_LAYER layer_gelu_backward(bf16* dZ, const bf16* dY, const bf16* Z, int rows, int cols) {
+static inline int layer_gelu_backward(bf16* dZ, const bf16* dY, const bf16* Z, int rows, int cols) {
     int64_t n = (int64_t)rows * cols;
     if (dZ == dY || dZ == Z) return COURSE_BAD_ARGUMENT;  // lesson 08 does not work in place
     LAYER_LAUNCH(layer_gelu_backward_kernel, layer_blocks(n), LAYER_THREADS, &dZ, &dY, &Z, &n);
@@ -137,9 +137,9 @@ static __global__ void layer_attention_kernel(struct layer_attention a) {
     a.dQKV[e] = __float2bfloat16(part == 2 ? sum : scale * sum);
 }
 
-TRAIN_GPT_LAYER layer_attention_backward(bf16* dQKV, const bf16* QKV, const bf16* O,
-                                         const float* LSE, const bf16* dO, int B, int N, int C,
-                                         int H, void* workspace) {
+static inline int layer_attention_backward(bf16* dQKV, const bf16* QKV, const bf16* O,
+                                           const float* LSE, const bf16* dO, int B, int N, int C,
+                                           int H, void* workspace) {
     if (C / H > LAYER_MAX_HEAD) return COURSE_UNSUPPORTED;  // a thread would walk over it for long
     int64_t queries = (int64_t)B * H * N, elements = (int64_t)B * N * 3 * C;
     // At the end of the workspace: a smaller one does not do for kernels that need all of it.

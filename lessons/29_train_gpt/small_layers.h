@@ -212,27 +212,29 @@ static inline dim3 layer_chunk_blocks(int rows, int cols) {
                 (unsigned)CEIL_DIV(cols, LAYER_GROUP * (LAYER_THREADS / 32)));
 }
 
-TRAIN_GPT_LAYER layer_round(bf16* y, const float* x, int64_t n) {
+// Declared in layers.h: static and inline in a grade; in `make train` functions of the program.
+
+int layer_round(bf16* y, const float* x, int64_t n) {
     LAYER_LAUNCH(layer_round_kernel, layer_piece_blocks(n), LAYER_THREADS, &y, &x, &n);
     return COURSE_OK;
 }
 
-TRAIN_GPT_LAYER layer_gelu(bf16* Y, const bf16* Z, int64_t n) {
+int layer_gelu(bf16* Y, const bf16* Z, int64_t n) {
     if (Y == Z) return COURSE_BAD_ARGUMENT;
     LAYER_LAUNCH(layer_gelu_kernel, layer_piece_blocks(n), LAYER_THREADS, &Y, &Z, &n);
     return COURSE_OK;
 }
 
-TRAIN_GPT_LAYER layer_norm(bf16* Y, const float* X, const float* stats, const bf16* weight,
-                           const bf16* bias, int rows, int C) {
+int layer_norm(bf16* Y, const float* X, const float* stats, const bf16* weight, const bf16* bias,
+               int rows, int C) {
     LAYER_LAUNCH(layer_norm_kernel, layer_blocks((int64_t)rows * 32), LAYER_THREADS, &Y, &X, &stats,
                  &weight, &bias, &rows, &C);
     return COURSE_OK;
 }
 
-TRAIN_GPT_LAYER layer_norm_backward(float* dX, const float* around, bf16* dweight, bf16* dbias,
-                                    const bf16* dY, const float* X, const float* stats,
-                                    const bf16* weight, int rows, int C, void* workspace) {
+int layer_norm_backward(float* dX, const float* around, bf16* dweight, bf16* dbias, const bf16* dY,
+                        const float* X, const float* stats, const bf16* weight, int rows, int C,
+                        void* workspace) {
     float* sums = (float*)workspace;
     int chunks = CEIL_DIV(rows, LAYER_CHUNK_ROWS);
     LAYER_LAUNCH(layer_columns_kernel, layer_chunk_blocks(rows, C), LAYER_THREADS, &sums, &dY, &X,
@@ -244,8 +246,7 @@ TRAIN_GPT_LAYER layer_norm_backward(float* dX, const float* around, bf16* dweigh
     return COURSE_OK;
 }
 
-TRAIN_GPT_LAYER layer_bias_gradient(bf16* dbias, const bf16* dY, int rows, int outputs,
-                                    void* workspace) {
+int layer_bias_gradient(bf16* dbias, const bf16* dY, int rows, int outputs, void* workspace) {
     float* sums = (float*)workspace;
     const float *X = NULL, *stats = NULL;
     bf16* none = NULL;

@@ -5,7 +5,6 @@
 // The headers beside this one do the same as this one: what the CPU device declares may be called
 // from kernels and from host code alike, so clang is told that it is for both.
 #pragma once
-#define CUDEV_WORDS  // the rewriter does not run here: its words in a source mean nothing
 #pragma clang force_cuda_host_device begin
 #include_next <cuda_runtime.h>
 #pragma clang force_cuda_host_device end
