@@ -1,8 +1,8 @@
 #!/bin/sh
 # rooms.sh: who includes whom, and who calls whom. rooms.txt holds what is allowed between rooms;
 # there is no circle between rooms, nor between the files of the rooms named below. x.c and x.h
-# count as one file. usage: rooms.sh; rooms.sh graph prints the edges as "from to why", rooms first,
-# then files
+# count as one file. No header asks what its includer has defined.
+# usage: rooms.sh; rooms.sh graph prints the edges as "from to why", rooms first, then files
 . grader/test/tell.sh
 inside="cpu/rewrite cpu/device cpu/watch cpu/any class" # rooms without a circle of files
 work=$build/test/rooms
@@ -112,4 +112,11 @@ if [ -s "$work/calls" ]; then
 else
     tell skip "no circle of files in $inside" "the objects are not built (make ready)"
 fi
+
+# A header means what it says itself, and what it includes. A submission may define what it likes.
+git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cu' '*.cpp' '*.inc' |
+    grep -Ev '^(exercises|grader/test/exploits)/' | while read -r file; do
+    [ ! -f "$file" ] || echo "$file"
+done | xargs awk -f grader/test/switches.awk >"$work/switches"
+expect "no #define in front of an include that reads it" sh -c "cat $work/switches; ! [ -s $work/switches ]"
 finish
