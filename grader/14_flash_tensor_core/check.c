@@ -144,10 +144,7 @@ static void again(struct check* c) {
 static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
         {COURSE_BAD_ARGUMENT, {{"H", -1}, {"d", 80}}},
-        {COURSE_UNSUPPORTED, {{"d", 80}}},
-        {COURSE_UNSUPPORTED, {{"scale", 0}}},
-        {COURSE_UNSUPPORTED, {{"scale", -1}}},
-        {COURSE_UNSUPPORTED, {{"scale", NAN}}},
+        PROBLEM_UNSUPPORTED(80),
         {COURSE_OK, {{"N_q", 0}, {"stride_q.b", -1}}},
         PROBLEM_ORDER(80),
         {0},

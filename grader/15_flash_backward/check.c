@@ -37,12 +37,6 @@ static struct problem causal(struct check* c, int64_t N_q, int64_t N_k) {
     return problem_of(c, &contract, N_q, N_k, true);
 }
 
-// low..high, but no multiple of 16
-static int64_t pick_ragged(struct check* c, int64_t low, int64_t high) {
-    int64_t n = check_pick(c, low, high);
-    return n % 16 ? n : n - 1;
-}
-
 // ---- items ---------------------------------------------------------------------------------
 
 static void whole_tiles(struct check* c) {
@@ -51,10 +45,10 @@ static void whole_tiles(struct check* c) {
 }
 
 static void any_length(struct check* c) {
-    int64_t N_k = pick_ragged(c, 17, 63), N_q = pick_ragged(c, 17, 63);
+    int64_t N_k = pick_ragged(c, 17, 63, 16), N_q = pick_ragged(c, 17, 63, 16);
     backward_case(all_keys(c, N_q, N_k));
-    backward_case(all_keys(c, 1, pick_ragged(c, 17, 40)));
-    backward_case(all_keys(c, pick_ragged(c, 17, 31), 1));
+    backward_case(all_keys(c, 1, pick_ragged(c, 17, 40, 16)));
+    backward_case(all_keys(c, pick_ragged(c, 17, 31, 16), 1));
     backward_case(causal(c, 1, 19));  // the query sees all keys
     int64_t d = check_pick(c, 2, 4);
     N_k = check_pick(c, 2, 5), N_q = check_pick(c, 2, 4);
@@ -63,16 +57,16 @@ static void any_length(struct check* c) {
 
 // N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
 static void masked(struct check* c) {
-    int64_t N = pick_ragged(c, 33, 79);
+    int64_t N = pick_ragged(c, 33, 79, 16);
     backward_case(causal(c, N, N));
-    N = pick_ragged(c, 17, 31);
+    N = pick_ragged(c, 17, 31, 16);
     backward_case(with_flag(causal(c, N, N + check_pick(c, 17, 33)), -256));
     backward_case_one_key_less(causal(c, 47, 47 + 62));
     backward_case_tested(with_d(causal(c, 17, check_pick(c, 19, 21)), 2));
 }
 
 static void unseen(struct check* c) {
-    int64_t N_q = pick_ragged(c, 36, 63);
+    int64_t N_q = pick_ragged(c, 36, 63, 16);
     backward_case(causal(c, N_q, N_q - check_pick(c, 17, 19)));
     backward_case_named(with_heads(causal(c, 40, 20), 2, 2), GAPS, "");
     backward_case(with_d(causal(c, 37, 19), 136));
@@ -83,7 +77,7 @@ static void unseen(struct check* c) {
 
 static void heads(struct check* c) {
     for (int layout = PACKED; layout <= HEADS_OUTSIDE; layout += HEADS_OUTSIDE) {
-        int64_t N_k = check_pick(c, 17, 32), N_q = pick_ragged(c, 17, 31);
+        int64_t N_k = check_pick(c, 17, 32), N_q = pick_ragged(c, 17, 31, 16);
         struct problem p = with_heads(all_keys(c, N_q, N_k), 2, layout == PACKED ? 3 : 2);
         backward_case_named(p, (enum layout)layout, "");
     }
@@ -95,7 +89,7 @@ static void heads(struct check* c) {
 }
 
 static void strides(struct check* c) {
-    int64_t N_k = pick_ragged(c, 17, 31), N_q = pick_ragged(c, 17, 31);
+    int64_t N_k = pick_ragged(c, 17, 31, 16), N_q = pick_ragged(c, 17, 31, 16);
     backward_case_named(with_heads(all_keys(c, N_q, N_k), 2, 2), GAPS, "");
     backward_case_named(with_heads(all_keys(c, N_q, N_k), 2, 2), SHARED, "");
     backward_case_named(with_heads(all_keys(c, N_q, N_k), 2, 2), ONE_BATCH, "");
@@ -110,7 +104,7 @@ static void any_head(struct check* c) {
     const int64_t d[] = {59, check_pick(c, 130, 240), check_pick(c, 241, 255), 256, 17, 33, 65,
                          129};
     for (size_t n = 0; n < sizeof d / sizeof d[0]; n++) {
-        struct problem p = with_d(all_keys(c, pick_ragged(c, 17, 19), 16), d[n]);
+        struct problem p = with_d(all_keys(c, pick_ragged(c, 17, 19, 16), 16), d[n]);
         backward_case_named(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "");
     }
     struct problem heads = with_heads(with_d(causal(c, 17, 17), check_pick(c, 66, 128)), 2, 2);
@@ -133,7 +127,7 @@ static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 19, 16));
     backward_case_too_large(all_keys(c, 19, 2));
     backward_case_faint(all_keys(c, 19, 16));
-    struct problem p = with_d(all_keys(c, 16 + pick_ragged(c, 49, 63), 64), 48);
+    struct problem p = with_d(all_keys(c, 16 + pick_ragged(c, 49, 63, 16), 64), 48);
     backward_case_rounded_once(p);
     p = all_keys(c, 19, 16);
     problem_begin(&p, PACKED, ", Q and dO of 1/64 of the usual size");
@@ -151,14 +145,14 @@ static void gradients_of_any_size(struct check* c) {
 
 static void own_scale(struct check* c) {
     static const double factors[] = {0.3, 0.6, 1.7, 2.5};
-    struct problem p = all_keys(c, pick_ragged(c, 17, 31), 16);
+    struct problem p = all_keys(c, pick_ragged(c, 17, 31, 16), 16);
     backward_case(with_scale(p, factors[check_pick(c, 0, 3)]));
     backward_case(with_scale(all_keys(c, 17, 16), -1.3));
     backward_case(with_scale(all_keys(c, 17, 16), 0));
 }
 
 static void again(struct check* c) {
-    int64_t N = pick_ragged(c, 17, 31);
+    int64_t N = pick_ragged(c, 17, 31, 16);
     struct problem calls = causal(c, N, N);
     calls.first_card = CARD_NEWER;  // the first call is on another GPU than the others
     backward_case_again(calls, 3, NULL);
@@ -185,7 +179,7 @@ static void arguments(struct check* c) {
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     for (int is_causal = 0; is_causal <= 1; is_causal++) {
-        int64_t N_q = pick_ragged(c, 17, 23), N_k = is_causal ? N_q : check_pick(c, 17, 23);
+        int64_t N_q = pick_ragged(c, 17, 23, 16), N_k = is_causal ? N_q : check_pick(c, 17, 23);
         struct problem p = problem_of(c, &contract, N_q, N_k, is_causal);
         backward_case(with_drawn_heads(with_d(p, is_causal ? 16 : 5)));
     }

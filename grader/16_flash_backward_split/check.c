@@ -37,22 +37,10 @@ static void whole_tiles(struct check* c) {
     backward_case(with_d(all_keys(c, 128, 64), 128));
 }
 
-// low..high, but no multiple of 8
-static int64_t pick_ragged(struct check* c, int64_t low, int64_t high) {
-    int64_t n = check_pick(c, low, high);
-    return n % 8 ? n : n - 1;
-}
-
-// A multiple of 8 comes first: there elements from wrong places can be recognised.
 static void any_length(struct check* c) {
-    const int64_t N_q[] = {72 + 16 * check_pick(c, 0, 1), 64 + pick_ragged(c, 2, 31), 129, 1, 17},
-                  N_k[] = {128 + 8 * check_pick(c, 1, 3), 128 + pick_ragged(c, 2, 31), 129, 65, 2};
-    for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++) {
-        struct problem p = all_keys(c, N_q[n], N_k[n]);
-        p.nan_gaps = N_q[n] == 17;
-        if (N_q[n] == 1) problem_set_d(&p, 128);
-        backward_case_named(p, p.nan_gaps ? GAPS : PACKED, "");
-    }
+    int64_t N_q[LENGTHS], N_k[LENGTHS];
+    pick_lengths(c, N_q, N_k);
+    for (int n = 0; n < LENGTHS; n++) backward_case_of_length(all_keys(c, N_q[n], N_k[n]));
     backward_case(all_keys(c, 1090, 17));
     backward_case(all_keys(c, 17, 1090));
     int64_t few_keys = check_pick(c, 2, 4), few_queries = check_pick(c, 2, 3);
@@ -214,7 +202,7 @@ static void arguments(struct check* c) {
 // Every array ends in a tile that is not full, with a mask and without.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    int64_t N = 64 + pick_ragged(c, 33, 63);
+    int64_t N = 64 + pick_ragged(c, 33, 63, 8);
     struct problem p = all_keys(c, 104, 72);
     p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
     backward_case(p);
@@ -234,7 +222,7 @@ static void safe(struct check* c) {
 // Both head dimensions, with and without a mask; whole tiles, and tiles that are not full; several
 // heads.
 static void on_tensor_cores(struct check* c) {
-    int64_t N = 32 + pick_ragged(c, 2, 29);
+    int64_t N = 32 + pick_ragged(c, 2, 29, 8);
     const struct problem cases[] = {with_drawn_heads(all_keys(c, check_pick(c, 9, 16), 19)),
                                     causal(c, N, N + 2), with_d(all_keys(c, 64, 64), 128),
                                     with_d(causal(c, N, N + 2), 128)};

@@ -213,22 +213,11 @@ static void causal(struct check* c) {
     backward_case(with_heads(sizes(c, &of_backward, 2, 2, 24, 136, true), 17, 2));  // ... and of 17
 }
 
-// low..high, but no multiple of 8
-static int64_t pick_ragged(struct check* c, int64_t low, int64_t high) {
-    int64_t n = check_pick(c, low, high);
-    return n % 8 ? n : n - 1;
-}
-
-// A multiple of 8 comes first: there elements from wrong places can be recognised.
 static void any_length(struct check* c) {
-    const int64_t N_q[] = {72 + 16 * check_pick(c, 0, 1), 64 + pick_ragged(c, 2, 31), 129, 1, 17},
-                  N_k[] = {128 + 8 * check_pick(c, 1, 3), 128 + pick_ragged(c, 2, 31), 129, 65, 2};
-    for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++) {
-        struct problem p = backward_of(c, n == 3 ? 3 : 2, N_q[n], N_k[n], false);
-        p.nan_gaps = N_q[n] == 17;
-        if (N_q[n] == 1) problem_set_d(&p, 128);
-        backward_case_named(p, p.nan_gaps ? GAPS : PACKED, "");
-    }
+    int64_t N_q[LENGTHS], N_k[LENGTHS];
+    pick_lengths(c, N_q, N_k);
+    for (int n = 0; n < LENGTHS; n++)
+        backward_case_of_length(backward_of(c, n == 3 ? 3 : 2, N_q[n], N_k[n], false));
     backward_case(backward_of(c, 2, 1090, 17, false));
     backward_case(backward_of(c, 2, 17, 1090, false));
     struct problem p = sizes(c, &of_backward, 1, 1, 1, 16, true);
@@ -353,10 +342,7 @@ static void no_query_heads(struct problem p) {
 
 static void arguments(struct check* c) {
     static const struct idle_call of_forward_alone[] = {
-        {COURSE_UNSUPPORTED, {{"d", 80}}},
-        {COURSE_UNSUPPORTED, {{"scale", 0}}},
-        {COURSE_UNSUPPORTED, {{"scale", -1}}},
-        {COURSE_UNSUPPORTED, {{"scale", NAN}}},
+        PROBLEM_UNSUPPORTED(80),
         PROBLEM_ORDER(80),
         {0},
     };
@@ -411,7 +397,7 @@ static void arguments(struct check* c) {
 // Every array ends in a tile that is not full.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    int64_t N = 96 + pick_ragged(c, 17, 29);
+    int64_t N = 96 + pick_ragged(c, 17, 29, 8);
     judge_O(with_drawn_heads(sizes(c, &of_forward, 0, 3, check_pick(c, 9, 24), 72, false)));
     judge_O(with_d(forward_of(c, 1, N, N, true), 128));
     struct problem p = backward_of(c, 2, 4 * check_pick(c, 26, 30), 72, false);

@@ -58,18 +58,10 @@ static void fill(struct problem* p, const int64_t* documents) {
         forward_fill(p);
 }
 
-// `what` is for a forward pass; of a backward pass all gradients are compared.
-static void run(struct problem* p, int what) {
-    if (p->contract->backward)
-        backward_run(p);
-    else
-        forward_run(p, what);
-}
-
 static void judge(struct problem p, const int64_t* documents, int what) {
     problem_begin(&p, PACKED, "");
     fill(&p, documents);
-    run(&p, what);
+    backward_or_forward_run(&p, what);
 }
 
 // ---- items of both passes ------------------------------------------------------------------
@@ -174,7 +166,7 @@ static void judge_softcap(struct check* c, const struct contract* of) {
     p = sizes(c, of, 16, 16, MASK(.softcap = -0.0));
     problem_begin(&p, PACKED, ", softcap = -0, which is 0: none");
     fill(&p, NULL);
-    run(&p, JUDGE_O);
+    backward_or_forward_run(&p, JUDGE_O);
     // Beside all else that a mask has.
     const int64_t documents[] = {0, 136, 144};
     p = sizes(c, of, 144, 144,

@@ -77,17 +77,9 @@ static void begin(struct problem* p, const char* mask) {
     begin_in(p, PACKED, mask);
 }
 
-// `what` is for a forward pass; of a backward pass all gradients are compared.
-static void run(struct problem* p, int what) {
-    if (p->contract->backward)
-        backward_run(p);
-    else
-        forward_run(p, what);
-}
-
 static void judge(struct problem p, const char* mask, int what) {
     begin(&p, mask);
-    run(&p, what);
+    backward_or_forward_run(&p, what);
 }
 
 // ---- items of both passes ------------------------------------------------------------------
@@ -136,7 +128,7 @@ static void count_reads(struct problem p, const char* const masks[3], double rea
     for (int n = 0; n < 3; n++) {
         begin(&p, masks[n]);
         if (n < 2) problem_skips_unseen(&p);
-        run(&p, JUDGE_O);
+        backward_or_forward_run(&p, JUDGE_O);
         read[n] = (double)problem_traffic(&p)->global_load_bytes;
     }
 }
@@ -152,7 +144,7 @@ static double read_for(struct problem p, const char* mask) {
     for (int n = 0; n < 2; n++) {
         begin(&p, n ? mask : "0");
         if (!n || strchr(mask, '0')) problem_skips_unseen(&p);
-        run(&p, JUDGE_O);
+        backward_or_forward_run(&p, JUDGE_O);
         read[n] = (double)problem_traffic(&p)->global_load_bytes;
     }
     return read[1] - read[0];
@@ -171,7 +163,7 @@ static void judge_beside(struct check* c, const struct contract* of) {
 static double read_with_gaps(struct problem p, const char* mask) {
     begin_in(&p, GAPS, mask);
     problem_skips_unseen(&p);  // nobody has to read gaps
-    run(&p, JUDGE_O);
+    backward_or_forward_run(&p, JUDGE_O);
     return (double)problem_traffic(&p)->global_load_bytes;
 }
 
@@ -350,10 +342,7 @@ static void arguments(struct check* c) {
     static const struct idle_call of_forward_alone[] = {
         {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
         {COURSE_BAD_ARGUMENT, {{"mask", 0}, {"stride_q.n", 68}}},
-        {COURSE_UNSUPPORTED, {{"d", 80}}},
-        {COURSE_UNSUPPORTED, {{"scale", 0}}},
-        {COURSE_UNSUPPORTED, {{"scale", -1}}},
-        {COURSE_UNSUPPORTED, {{"scale", NAN}}},
+        PROBLEM_UNSUPPORTED(80),
         PROBLEM_ORDER(80),
         {0},
     };
@@ -438,7 +427,7 @@ static void judge_empty(struct check* c) {
         struct problem p = with_d(sizes(c, &of_forward, 1, 1, 2 * BLOCK), wide ? WIDE : FEW);
         begin(&p, "0");
         problem_skips_unseen(&p);
-        run(&p, JUDGE_O);
+        backward_or_forward_run(&p, JUDGE_O);
         read[wide] = (double)problem_traffic(&p)->global_load_bytes;
     }
     check_at_most(c, CAUSE_inactive_read, "times that a row is read with an empty mask",
@@ -501,7 +490,7 @@ static void judge_empty_backward(struct check* c) {
     struct problem p = sizes(c, &of_backward, 1, 4 * BLOCK, 2 * BLOCK);
     begin(&p, "0");
     problem_skips_unseen(&p);
-    run(&p, JUDGE_O);
+    backward_or_forward_run(&p, JUDGE_O);
     check_at_most(c, CAUSE_inactive_read, "times that all rows are read with an empty mask",
                   (double)problem_traffic(&p)->global_load_bytes /
                       (4.0 * (double)(p.d * (2 * p.N_q + p.N_k))),

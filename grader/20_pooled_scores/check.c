@@ -340,10 +340,7 @@ static void again(struct check* c) {
 static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
         {COURSE_UNSUPPORTED, {{"pool", 129}}},
-        {COURSE_UNSUPPORTED, {{"d", 80}}},
-        {COURSE_UNSUPPORTED, {{"scale", 0}}},
-        {COURSE_UNSUPPORTED, {{"scale", -1}}},
-        {COURSE_UNSUPPORTED, {{"scale", NAN}}},
+        PROBLEM_UNSUPPORTED(80),
         {COURSE_BAD_ARGUMENT, {{"pool", 0}}},
         {COURSE_BAD_ARGUMENT, {{"pool", -1}}},
         {COURSE_BAD_ARGUMENT, {{"R", 0}}},

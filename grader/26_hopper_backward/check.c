@@ -126,18 +126,12 @@ static void strides(struct check* c) {
     backward_case_far(p);
 }
 
-// low..high, but no multiple of 8
-static int64_t pick_ragged(struct check* c, int64_t low, int64_t high) {
-    int64_t n = check_pick(c, low, high);
-    return n % 8 ? n : n - 1;
-}
-
 static void any_length(struct check* c) {
     // No single key: then dP is delta, whatever O's rounding, and dS what two sums differ in. Near
     // -130 a key that is none would have an infinite weight.
     static const int64_t lengths[][2] = {{1, 65}, {2, 2}, {5, 5}, {17, 17}};
     backward_case(all_keys(c, 72 + 16 * check_pick(c, 0, 1), 128 + 8 * check_pick(c, 1, 3)));
-    backward_case(all_keys(c, 128 + pick_ragged(c, 2, 31), 128 + pick_ragged(c, 2, 31)));
+    backward_case(all_keys(c, 128 + pick_ragged(c, 2, 31, 8), 128 + pick_ragged(c, 2, 31, 8)));
     for (size_t n = 0; n < sizeof lengths / sizeof lengths[0]; n++) {
         backward_case(with_d(all_keys(c, lengths[n][0], lengths[n][1]), n % 2 ? 64 : 128));
     }
@@ -328,7 +322,7 @@ static void arguments(struct check* c) {
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     const int64_t N_q = 512 + 4 * check_pick(c, 9, 15);
-    struct problem p = causal(c, N_q, 128 + pick_ragged(c, 33, 63));
+    struct problem p = causal(c, N_q, 128 + pick_ragged(c, 33, 63, 8));
     p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
     backward_case(p);
     backward_case(same_bits(with_d(all_keys(c, 65 + 128, 130), 128)));
@@ -347,7 +341,7 @@ static void safe(struct check* c) {
 
 // Tiles that are not full, of several heads, and the other head dimension.
 static void by_wgmma(struct check* c) {
-    const int64_t N = pick_ragged(c, 9, 40);
+    const int64_t N = pick_ragged(c, 9, 40, 8);
     // Two are of kernels for masks, which hide nothing, and one of those for the same bits.
     const struct problem cases[] = {with_drawn_heads(all_keys(c, N, 17)),
                                     with_d(causal(c, 48, 80), 128), windowed(c, 16, 16, 100),

@@ -101,6 +101,26 @@ void backward_case(struct problem p) {
     backward_case_named(p, PACKED, "");
 }
 
+int64_t pick_ragged(struct check* c, int64_t low, int64_t high, int64_t of) {
+    const int64_t n = check_pick(c, low, high);
+    return n % of ? n : n - 1;
+}
+
+void pick_lengths(struct check* c, int64_t N_q[LENGTHS], int64_t N_k[LENGTHS]) {
+    static const int64_t queries[LENGTHS] = {0, 0, 129, 1, 17}, keys[LENGTHS] = {0, 0, 129, 65, 2};
+    for (int n = 2; n < LENGTHS; n++) N_q[n] = queries[n], N_k[n] = keys[n];
+    N_q[0] = 72 + 16 * check_pick(c, 0, 1);
+    N_q[1] = 64 + pick_ragged(c, 2, 31, 8);
+    N_k[0] = 128 + 8 * check_pick(c, 1, 3);
+    N_k[1] = 128 + pick_ragged(c, 2, 31, 8);
+}
+
+void backward_case_of_length(struct problem p) {
+    p.nan_gaps = p.N_q == 17;
+    if (p.N_q == 1) problem_set_d(&p, 128);
+    backward_case_named(p, p.nan_gaps ? GAPS : PACKED, "");
+}
+
 void backward_accesses(struct problem p) {
     problem_begin(&p, PACKED, "");
     backward_fill(&p);

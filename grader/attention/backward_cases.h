@@ -36,6 +36,22 @@ void backward_run(const struct problem* p);
 const struct arena_traffic* backward_by_mma(struct problem p);
 void backward_by_mma_of_dO(struct problem p);
 
+// backward_run(), or of a contract without `backward` forward_run(p, what).
+void backward_or_forward_run(struct problem* p, int what);
+
+// ---- lengths
+
+// low..high, but no multiple of `of`.
+int64_t pick_ragged(struct check* c, int64_t low, int64_t high, int64_t of);
+
+// Numbers of queries and of keys, in pairs. The first are multiples of 8: there elements from wrong
+// places can be recognised. The others are multiples of nothing.
+enum { LENGTHS = 5 };
+void pick_lengths(struct check* c, int64_t N_q[LENGTHS], int64_t N_k[LENGTHS]);
+
+// backward_case() of one of these pairs: one has NaN between its rows, and one has d = 128.
+void backward_case_of_length(struct problem p);
+
 // ---- whole cases. All have random data, and where no layout is passed packed arrays.
 
 void backward_case(struct problem p);

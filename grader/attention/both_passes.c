@@ -1,8 +1,18 @@
-// both_passes.c: explain() of the lessons that have a forward and a backward pass.
+// both_passes.c: what lessons share that have a forward and a backward pass.
 #include <math.h>
 
+#include "attention/backward_cases.h"
 #include "attention/backward_mistakes.h"
 #include "attention/forward_mistakes.h"
+
+void backward_or_forward_run(struct problem* p, int what) {
+    if (p->contract->backward)
+        backward_run(p);
+    else
+        forward_run(p, what);
+}
+
+// ---- explain()
 
 // True if LSE is right but in the rows that see no key, and nobody has written any of these.
 static bool is_unseen_LSE_unwritten(const struct problem* p, const struct tensor* t,

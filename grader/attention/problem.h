@@ -199,6 +199,15 @@ void problem_on_two_devices(struct problem p, const char* first, int status,
 // check_idle_calls() with packed arrays.
 void problem_refused(struct problem p, const struct idle_call* bad);
 
+// For a list of calls of a forward pass that are not supported: d, and scales that are not above 0.
+#define PROBLEM_UNSUPPORTED(wide)                                              \
+    {COURSE_UNSUPPORTED, {{"d", wide}}}, {COURSE_UNSUPPORTED, {{"scale", 0}}}, \
+        {COURSE_UNSUPPORTED, {{"scale", -1}}}, {                               \
+        COURSE_UNSUPPORTED, {                                                  \
+            { "scale", NAN }                                                   \
+        }                                                                      \
+    }
+
 // For a list of calls with two mistakes: what comes first in the contract's order counts, sizes,
 // what is not supported, nothing to do, pointers and strides. `wide` is a d that is not supported.
 #define PROBLEM_ORDER(wide)                                     \
