@@ -26,7 +26,7 @@ expect "and each lesson its own" test "$tiled" != "$counting"
 # object CFLAGS: makes one, and says if it is another than before.
 object() {
     touch "$top/before"
-    (cd "$one" && make -s CFLAGS="$1" build/grader/base/clock.o && [ -n "$(find build/grader/base/clock.o -newer "$top/before")" ])
+    (cd "$one" && make -s CFLAGS="$1" build/grader/base/dtype.o && [ -n "$(find build/grader/base/dtype.o -newer "$top/before")" ])
 }
 expect "other flags compile anew" object -O1
 expect "the same flags do not" eval '! object -O1'

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "cpu/device/worker.h"
 #include "cpu/device/errors.h"
 #include "cpu/device/far.h"
@@ -181,16 +182,11 @@ static int start_workers(int count) {
     return started;
 }
 
-static double seconds(clockid_t clock) {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 // CPU seconds of a worker: an honest kernel on a busy machine is not called endless.
 static double worker_seconds(const struct worker* w) {
     clockid_t clock;
-    return pthread_getcpuclockid(w->os_thread, &clock) == 0 ? seconds(clock) : 0;
+    if (pthread_getcpuclockid(w->os_thread, &clock)) return 0;
+    return 1e-9 * (double)clock_nanoseconds(clock);
 }
 
 static void report_endless(int used, double limit) {
@@ -226,18 +222,13 @@ static void wait_for_workers(int used) {
         limit = env_number("CUDEV_TIMEOUT", 5 * cudev_worker_count()) *
                 (cudev_watcher ? WATCHED_SLOWDOWN : 1);
     if (wall_limit == 0) wall_limit = env_number("CUDEV_CLOCK_TIMEOUT", 10 * limit);
-    double wall = seconds(CLOCK_MONOTONIC), cpu = all_seconds(used);
+    double wall = clock_seconds(), cpu = all_seconds(used);
     for (;;) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 50 * 1000 * 1000;
-        if (until.tv_nsec >= 1000000000) {
-            until.tv_sec++;
-            until.tv_nsec -= 1000000000;
-        }
+        const int64_t end = clock_nanoseconds(CLOCK_REALTIME) + 50 * 1000 * 1000;
+        const struct timespec until = {.tv_sec = end / 1000000000, .tv_nsec = end % 1000000000};
         if (sem_timedwait(&all_done, &until) == 0) return;
         if (errno != ETIMEDOUT) continue;
-        if (all_seconds(used) - cpu > limit || seconds(CLOCK_MONOTONIC) - wall > wall_limit)
+        if (all_seconds(used) - cpu > limit || clock_seconds() - wall > wall_limit)
             report_endless(used, limit);
     }
 }
