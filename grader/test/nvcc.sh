@@ -140,10 +140,14 @@ every)
             continue
         fi
         most=$(sed -n 's/.* \([0-9]*\) bytes spill stores, \([0-9]*\) bytes spill loads$/\1 \2/p' "$said" | tr ' ' '\n' | sort -n | tail -n 1)
+        if [ -z "$most" ]; then
+            tell FAIL "nvcc $solution for sm_$architecture" "ptxas does not say how much its threads spill"
+            continue
+        fi
         stated=$(sed -n '/^<!-- spills -->/,/^<!-- \/spills -->/p' "lessons/$lesson/README.md" | tr '\n' ' ' |
             sed -n "s/.*\\bsm_$architecture \\([0-9]*\\).*/\\1/p")
-        if [ "${most:-0}" -le "${stated:-0}" ]; then
-            tell ok "nvcc $solution for sm_$architecture: ${most:-0} bytes spilled"
+        if [ "$most" -le "${stated:-0}" ]; then
+            tell ok "nvcc $solution for sm_$architecture: $most bytes spilled"
         else
             tell FAIL "nvcc $solution for sm_$architecture" "a thread spills $most bytes, and lessons/$lesson/README.md says ${stated:-0}"
         fi
