@@ -51,6 +51,9 @@ if command -v perl >/dev/null 2>&1 && perl -MJSON::PP -e1 2>/dev/null; then
     problems cause.cu 12 'from tile to tile' "1:1 error the running sum l is not rescaled when the maximum grows [no_rescale]; first wrong: O["
     cp exercises/$lesson/flash_forward.cu "$out/stub.cu"
     problems stub.cu 12 '' ":1 error these elements were never written [never_written]"
+    sh grader/test/wrong.sh list 10_online_softmax >/dev/null
+    cp build/wrong/10_online_softmax/helper_without_return.cu "$out/returns.cu"
+    problems returns.cu 10 'narrow rows' "$(grep -nx ' *expf(x - m);' "$out/returns.cu" | cut -d: -f1):1 error a function that has to return a value"
     mkdir -p "$out/21" && cp exercises/21_flop_counting/answers.txt "$out/21/answers.txt"
     problems 21/answers.txt 21 '' "$(number 'gqa_flops =' "$out/21/answers.txt"):1 error nothing stands after the = yet"
     cp $solution "$out/right.cu"
