@@ -125,6 +125,83 @@ START_TEST(test_bias) {
 }
 END_TEST
 
+// ---- budget_from(): the tolerance, with numbers that can be worked out by hand
+
+static struct budget budget_of(enum dtype dtype, double* want, const double* standard,
+                               bool* untouched) {
+    const struct tensor t = {.dtype = dtype,
+                             .shape = {.rank = 2, .dim = {4, 1}},
+                             .count = 4,
+                             .want = want,
+                             .untouched = untouched};
+    return budget_from(&t, standard);
+}
+
+// The last places of 4 are 2^-21 in fp32, 2^-8 in fp16 and 2^-5 in bf16.
+START_TEST(test_budget_of_fp32) {
+    double want[] = {1, 2, -4, 3};
+    const double standard[] = {1 + 0x1p-20, 2, -4 - 0x1p-21, 3};
+    bool untouched[4] = {false};
+    const struct budget budget = budget_of(F32, want, standard, untouched);
+    ck_assert_double_eq(budget.max, 8 * 0x1p-20 + 8 * 0x1p-21);
+    ck_assert_double_eq(budget.mean, 8 * (0x1p-20 + 0x1p-21) / 4 + 2 * 0x1p-21);
+    ck_assert_double_eq(budget.bias, 0);  // no limit
+}
+END_TEST
+
+// What no kernel writes counts for nothing, nor does what is not finite on either side.
+START_TEST(test_budget_of_some) {
+    double want[] = {4, 1e30, INFINITY, 8};
+    const double standard[] = {4.5, 0, 1, NAN};
+    bool untouched[4] = {false, true};
+    const struct budget budget = budget_of(F32, want, standard, untouched);
+    ck_assert_double_eq(budget.max, 8 * 0.5 + 8 * 0x1p-21);
+    ck_assert_double_eq(budget.mean, 8 * 0.5 + 2 * 0x1p-21);
+    untouched[0] = true;
+    const struct budget none = budget_of(F32, want, standard, untouched);
+    ck_assert_double_eq(none.max, 8 * 0x1p-149);
+    ck_assert_double_eq(none.mean, 2 * 0x1p-149);
+}
+END_TEST
+
+// The rounding of results is all of the error: no factor of fp32. Four equal rows are one.
+START_TEST(test_budget_of_rounding) {
+    double want[] = {1 + 0x1p-9, 1 + 0x1p-9, 1 + 0x1p-9, 1 + 0x1p-9};
+    const double standard[] = {1, 1, 1, 1};
+    bool untouched[4] = {false};
+    const struct budget budget = budget_of(BF16, want, standard, untouched);
+    ck_assert_double_eq(budget.max, 3 * 0x1p-9 + 0x1p-7);
+    ck_assert_double_eq(budget.mean, 2 * 0x1p-9 + 0x1p-7 / 32);
+    ck_assert_double_eq(budget.bias, (1.5 + 0.5 + 4) * 0x1p-9 + 0x1p-7 / 64);
+}
+END_TEST
+
+// Rounding explains nothing of the error, which is 8 times as much more; four different rows.
+START_TEST(test_budget_of_sums_that_cancel) {
+    double want[] = {1, 2, -4, 3};
+    const double standard[] = {1 + 0x1p-6, 2, -4, 3};
+    bool untouched[4] = {false};
+    const double ulp = _i ? 0x1p-8 : 0x1p-5, mean = 0x1p-8;
+    const struct budget budget = budget_of(_i ? F16 : BF16, want, standard, untouched);
+    ck_assert_double_eq(budget.max, (3 + 8) * 0x1p-6 + ulp);
+    ck_assert_double_eq(budget.mean, (2 + 8) * mean + ulp / 32);
+    ck_assert_double_eq(budget.bias, (1.5 + 0.5 + 4.0 / 2 + 8) * mean + ulp / 64);
+}
+END_TEST
+
+// Up to two roundings are explained.
+START_TEST(test_budget_at_two_roundings) {
+    double want[] = {1 + 0x1p-9, 1 + 0x1p-9, 1 + 0x1p-9, 1 + 0x1p-9};
+    double standard[] = {1 - 0x1p-9, 1 - 0x1p-9, 1 - 0x1p-9, 1 - 0x1p-9};
+    bool untouched[4] = {false};
+    struct budget budget = budget_of(BF16, want, standard, untouched);
+    ck_assert_double_eq(budget.max, 3 * 0x1p-8 + 0x1p-7);
+    for (int i = 0; i < 4; i++) standard[i] -= 0x1p-12;
+    budget = budget_of(BF16, want, standard, untouched);
+    ck_assert_double_eq(budget.max, 3 * (0x1p-8 + 0x1p-12) + 0x1p-7 + 8 * 0x1p-12);
+}
+END_TEST
+
 // Equal rows have equal errors, which do not level out: there rounding may err to one side.
 START_TEST(test_bias_of_equal_rows) {
     enum { ROWS = 1024, COLUMNS = 4 };
@@ -172,9 +249,14 @@ int main(void) {
     tcase_add_test(t, test_short_write);
     tcase_add_test(t, test_gaps);
     tcase_add_test(t, test_bias);
+    tcase_add_test(t, test_budget_of_fp32);
+    tcase_add_test(t, test_budget_of_some);
+    tcase_add_test(t, test_budget_of_rounding);
+    tcase_add_loop_test(t, test_budget_of_sums_that_cancel, 0, 2);
+    tcase_add_test(t, test_budget_at_two_roundings);
     tcase_add_test(t, test_bias_of_equal_rows);
     tcase_add_test(t, test_mean);
     tcase_add_test(t, test_nothing_is_no_pass);
     suite_add_tcase(suite, t);
-    return run_suite(suite, 17);
+    return run_suite(suite, 23);
 }
