@@ -164,7 +164,7 @@ for lesson in $(printf '%s\n' "$@" | sort -r); do
 done
 
 # Two makes at once must not build the same file.
-[ "$only" != . ] || flock build/.lock make -s "$build/class" || exit 1
+[ "$only" != . ] || flock build/.lock make -s -j"$(nproc)" "$build/class" || exit 1
 # Two queues, so that the cores are never idle: a stage waits for a browser, for Slurm or for a time
 # limit half of its time; exploits, kernels and nvcc compute.
 xargs -r -P $(($(nproc) + 1)) -L 1 sh grader/test/job.sh <$out/waiting &

@@ -1,7 +1,7 @@
 #!/bin/sh
 # coverage.sh: what `make coverage` does: runs the unit tests, a class, and the kernels of a few
 # lessons with a grader that counts which lines run, and prints the share of each file's lines that
-# ran. The lines that did not: build/coverage/FILE.missed. By hand: it takes minutes.
+# ran. The lines that did not: build/coverage/missed/FILE. By hand: it takes minutes.
 # usage: coverage.sh [LESSON...]     01_vector_add 05_tiled_matmul 13_causal_ragged 21_flop_counting
 BUILD=coverage
 # Behind the wall no counters can be written; messages about that are dropped.
@@ -30,8 +30,8 @@ for room in base check wall report formula class; do
         gcov -t "$data" 2>/dev/null | awk -F: -v name="grader/$name" '
             $3 == "Source" { own = substr($4, length($4) - length(name) + 1) == name }
             own && $1 !~ /-$/ && $2 + 0 > 0 { print }' >"$build/lines"
-        mkdir -p "$build/$room"
-        awk -F: -v name="$name" -v to="$build/$name.missed" '
+        mkdir -p "$build/missed/$room"
+        awk -F: -v name="$name" -v to="$build/missed/$name" '
             { lines++ }
             $1 ~ /#####|=====/ { missed++; print substr($0, 11) >to }
             END { printf "%5.1f %%  %4d of %4d lines  %s\n", 100 * (lines - missed) / lines, lines - missed, lines, name }

@@ -96,6 +96,25 @@ START_TEST(test_never_written) {
 }
 END_TEST
 
+// What is left unwritten is all that is wrong: one unwritten element at least, and of the others
+// none beyond the budget.
+START_TEST(test_only_unwritten) {
+    const struct budget budget = {.max = 0.5};
+    struct output o;
+    struct tensor* t = output(&o, 1, 2, 3.5, 9);
+    ck_assert(!check_is_only_unwritten(t, budget));
+    o.poison[3] = true;
+    ck_assert(check_is_only_unwritten(t, budget));
+    o.got[2] = 3.6;
+    ck_assert(!check_is_only_unwritten(t, budget));
+    o.got[2] = NAN;
+    ck_assert(!check_is_only_unwritten(t, budget));
+    o.got[2] = 3;
+    o.untouched[3] = true;  // nobody asks for it
+    ck_assert(!check_is_only_unwritten(t, budget));
+}
+END_TEST
+
 START_TEST(test_untouched) {
     struct output o;
     struct tensor* t = output(&o, 1, 2, 3, NAN);
@@ -284,6 +303,7 @@ int main(void) {
         test_never_written,   test_untouched, test_anything,    test_slack,
         test_nearer,          test_few,       test_unexplained, test_search,
         test_search_variants, test_refuted,   test_reach,       test_anything_between_rows,
+        test_only_unwritten,
     };
     const int TESTS = (int)(sizeof tests / sizeof tests[0]);
     Suite* suite = suite_create("hypothesis");
