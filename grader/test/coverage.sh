@@ -1,7 +1,7 @@
 #!/bin/sh
-# coverage.sh: what `make coverage` does: runs the unit tests, a class, and the kernels of a few
-# lessons with a grader that counts which lines run, and prints the share of each file's lines that
-# ran. The lines that did not: build/coverage/missed/FILE. By hand: it takes minutes.
+# coverage.sh: what `make coverage` does: runs the unit tests, a class, hand-ins, and the kernels of a
+# few lessons with a grader that counts which lines run, and prints the share of each file's lines
+# that ran. The lines that did not: build/coverage/missed/FILE. By hand: it takes minutes.
 # usage: coverage.sh [LESSON...]     01_vector_add 05_tiled_matmul 13_causal_ragged 21_flop_counting
 BUILD=coverage
 # Behind the wall no counters can be written; messages about that are dropped.
@@ -22,7 +22,7 @@ for lesson; do
         done
     done
 done
-sh grader/test/class.sh >/dev/null 2>&1 || status=1
+for test in class layouts; do sh "grader/test/$test.sh" >/dev/null 2>&1 || status=1; done
 for room in base check wall report formula class; do
     for data in "$build/grader/$room"/*.gcda; do
         name=$room/$(basename "$data" .gcda).c

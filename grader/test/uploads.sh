@@ -190,4 +190,18 @@ sid() { grep -q '"007"' "$out/gradebook.csv" && grep -q '"Ada","Lovelace","007",
 expect "and every table has its number" sid
 expect "with the same seed again" class
 expect "which the run says" said 'the seed of the run before'
+
+# ---- Two lessons: the total is the mean of their points, by weight. Nobody hands in lesson 02.
+weighed() { # weighed WEIGHTS TOTAL: with these lines in weights.csv
+    printf 'lesson,weight\n%b' "$1" >"$out/weights.csv"
+    class LESSON=01,02
+    grep -q "^Total: $2 %\$" "$out/feedback/Ada Lovelace.txt" || { cat "$out/feedback/Ada Lovelace.txt" && false; }
+}
+class LESSON=01,02
+echo '007,01,100,"graded by hand"' >>"$out/overrides.csv"
+expect "lessons weigh the same" weighed '' 50
+expect "unless weights.csv says more" weighed '01,3\n' 75
+expect "or nothing of one" weighed '01,0.5\n02,0\n' 100
+weightless() { printf 'lesson,weight\n01,-1\n' >"$out/weights.csv" && ! class LESSON=01,02 && said '"-1" is no number from 0 to'; }
+expect "a weight below 0 is refused" weightless
 finish
