@@ -1,6 +1,6 @@
 #!/bin/sh
-# coverage.sh: what `make coverage` does: runs the unit tests, a class, hand-ins, and the kernels of a
-# few lessons with a grader that counts which lines run, and prints the share of each file's lines
+# coverage.sh: what `make coverage` does: runs the unit tests, a class, hand-ins, and the kernels of
+# a few lessons with a grader that counts which lines run, and prints the share of each file's lines
 # that ran. The lines that did not: build/coverage/missed/FILE. By hand: it takes minutes.
 # usage: coverage.sh [LESSON...]     01_vector_add 05_tiled_matmul 13_causal_ragged 21_flop_counting
 BUILD=coverage

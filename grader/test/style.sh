@@ -13,7 +13,7 @@ if clang-format --version 2>/dev/null | grep -q 'version 14'; then
         git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cu' '*.cpp' |
             grep -v '^exercises/' | xargs clang-format --dry-run -Werror"
     expect "the CPU device's bfloat16.h is its half.h with other names (grader/make/bfloat16.sh)" sh -c "
-        sh grader/make/bfloat16.sh '$build/test/bfloat16.h' && diff '$build/test/bfloat16.h' grader/cpu/include/cudev/bfloat16.h"
+        mkdir -p '$build/test' && sh grader/make/bfloat16.sh '$build/test/bfloat16.h' && diff '$build/test/bfloat16.h' grader/cpu/include/cudev/bfloat16.h"
 else
     tell skip "clang-format" "version 14 is not installed (sh setup.sh --dev)"
 fi
