@@ -525,6 +525,6 @@ const struct lesson lesson = {
     .items = items,
     .idea = {.what = "keys split over enough blocks, and each read once for a group of heads",
              .paid_by = {enough_blocks, read_once},
-             .naive = "solutions/28_flash_decode/steps/1_one_block.cu"},
+             .naive = "solutions/28_flash_decode/steps/2_one_block.cu"},
     .explain = explain,
     .explain_nothing = explain_nothing_written};

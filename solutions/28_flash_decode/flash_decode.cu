@@ -17,8 +17,10 @@
 //               the one that finishes last: it draws the last ticket
 //
 // The versions on the way, in steps/:
-//     1_one_block.cu     a block for each key head: it walks through all keys (lesson 17)
-//     2_two_kernels.cu   the keys are split; a second kernel merges
+//     1_lesson_17.cu     a block for each key head walks through all keys: lesson 17's kernel
+//     2_one_block.cu     the same, and its warps have tiles of keys of their own
+//     3_contiguous.cu    the keys are split if they lie in one page; a second kernel merges
+//     4_two_kernels.cu   the keys are split, pages or not
 //
 // Flash-Decoding (Dao and others 2023), PagedAttention (Kwon and others 2023). Equation numbers are
 // those of the lesson's README.

@@ -1,7 +1,10 @@
-// 2_two_kernels.cu: the keys of a head are split over blocks; a second kernel merges the parts.
+// 2_one_block.cu: a block for each key head of each sequence walks through all its keys.
 //
-// What the solution does without is the second launch, which begins when the last block of the
-// first kernel has ended. The README's table says what either costs.
+// All heads of a group share what the block reads, as in step 1. A tile has 16 rows, the fewest that
+// mma.sync takes, and belongs to one warp: no warp waits for another, and each has two tiles of keys
+// under way. But with 4 sequences and 8 key heads there are 32 blocks for the 132 multiprocessors of
+// an H200: three of four have nothing to do, and a block alone cannot ask for as many bytes as its
+// multiprocessor could receive.
 #include "flash_decode.h"
 
 #include <math.h>
@@ -42,10 +45,8 @@ struct decode {
     const bf16* Q;               // (B, N_q, H_q, d)
     const bf16 *K, *V;           // (pages, H_k, page_size, d)
     const int *table, *lengths;  // (B, max_pages), (B)
-    int page_size, max_pages, N_q, H_q, H_k, splits;
+    int page_size, max_pages, N_q, H_q, H_k;
     float scale;
-    float* O_parts;  // (B, H_q, N_q, splits, d)
-    float* m_parts;  // (B, H_q, N_q, splits): LSE in base 2
 };
 
 // The tiles of the warps. In the beginning Q is in the place of a tile that is not on its way yet.
@@ -61,13 +62,12 @@ template <class T> struct parts_smem {
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// What a block works on: tiles [first, end) of one key head of a sequence, for packed rows from
-// first_row on.
+// What a block works on: all tiles of one key head of a sequence, for packed rows from
+// first_row on. Its warps take turns at them.
 struct work {
     int batch, key_head, length;
     int first_row, n_rows;  // of the tile's rows n_rows exist
-    int first, end;
-    int split, splits;  // which part of how many that have keys; at least one
+    int end;                // tiles [0, end)
 };
 
 // Row r of the tile is this query of this head: a group's heads of a query are neighbours.
@@ -89,33 +89,16 @@ __device__ __forceinline__ int64_t place_of_LSE(const struct decode& p, const st
     return ((int64_t)w.batch * p.H_q + head_of_row(p, w, r)) * p.N_q + query_of(p, w, r);
 }
 
-// Every split has as many tiles, so many for each warp; the last ones of a short sequence may have
-// none.                                                                             (README eq. 3)
-template <class T>
-__device__ __forceinline__ struct work work_of(const struct decode& p, int split, int head,
-                                               int row_tile) {
+template <class T> __device__ __forceinline__ struct work work_of(const struct decode& p) {
     struct work w = {};
     int group = p.H_q / p.H_k;
-    w.batch = head / p.H_k;
-    w.key_head = head % p.H_k;
+    w.batch = blockIdx.x / p.H_k;
+    w.key_head = blockIdx.x % p.H_k;
     w.length = p.lengths[w.batch];
-    w.first_row = row_tile * ROWS_OF_TILE;
+    w.first_row = blockIdx.y * ROWS_OF_TILE;
     w.n_rows = min(p.N_q * group - w.first_row, (int)ROWS_OF_TILE);
-    w.split = split;
-    w.splits = 1;
-    int tiles = CEIL_DIV(w.length, T::KEYS);
-    int share = CEIL_DIV(tiles, p.splits * T::WARPS) * T::WARPS;
-    if (tiles > 0) w.splits = CEIL_DIV(tiles, share);
-    w.first = w.split * share;
-    w.end = min(w.first + share, tiles);
+    w.end = CEIL_DIV(w.length, T::KEYS);
     return w;
-}
-
-// The number of part s of row r, of all parts of all rows.
-__device__ __forceinline__ int64_t part_of(const struct decode& p, const struct work& w, int r,
-                                           int s) {
-    int first_head = w.batch * p.H_q + w.key_head * (p.H_q / p.H_k);
-    return ((int64_t)first_head * p.N_q + w.first_row + r) * p.splits + s;
 }
 
 // Starts to copy the rows of Q; those that do not exist become zeros.
@@ -195,8 +178,7 @@ __device__ __forceinline__ void store(const struct decode& p, const struct work&
 
 // ---- GPU kernel ----------------------------------------------------------------------------
 
-// Grid (splits, B * H_k, ceil(N_q * group / 16)), block THREADS, shared memory: a struct
-// decode_smem.
+// Grid (B * H_k, ceil(N_q * group / 16)), block THREADS, shared memory: a struct decode_smem.
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const struct decode p) {
     extern __shared__ uint4 memory[];
@@ -204,13 +186,12 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
     struct parts_smem<T>& parts = *(struct parts_smem<T>*)memory;
     const int d = T::d, WARPS = T::WARPS, STAGES = T::STAGES;
     const int COLUMNS = d / 4;  // threads that share a row when parts are merged
-    const struct work w = work_of<T>(p, blockIdx.x, blockIdx.y, blockIdx.z);
-    if (w.split >= w.splits) return;  // the whole block
+    const struct work w = work_of<T>(p);
     int lane = threadIdx.x % 32, warp_index = threadIdx.x / 32;
 
     bf16(*K)[T::KEYS * d] = smem.K[warp_index];
     bf16(*V)[T::KEYS * d] = smem.V[warp_index];
-    int tile = w.first + warp_index;
+    int tile = warp_index;
     bf16* Q_smem = smem.K[0][STAGES - 1];
     copy_queries<T>(Q_smem, p, w);
 #pragma unroll
@@ -268,68 +249,22 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
     }
     __syncthreads();  // the parts of all warps are there before anybody merges them
 
-    // The parts of the warps become one part of the row; if it is the only one, that is all.
     int x = threadIdx.x % COLUMNS * 4;
     for (int r = threadIdx.x / COLUMNS; r < w.n_rows; r += T::THREADS / COLUMNS) {
         float m;
         float4 O = merge(&parts.O[r][0][x], parts.m[r], WARPS, d, &m);
-        if (w.splits == 1) {
-            store(p, w, r, x, d, O, m);
-            continue;
-        }
-        int64_t part = part_of(p, w, r, w.split);
-        *(float4*)&p.O_parts[part * d + x] = O;
-        if (x == 0) p.m_parts[part] = m;
-    }
-}
-
-// Grid (B * H_k, ceil(N_q * group / 16)), block THREADS: merges the parts of the rows of a tile.
-template <class T> __global__ void merge_kernel(const struct decode p) {
-    const int d = T::d, COLUMNS = d / 4;
-    const struct work w = work_of<T>(p, 0, blockIdx.x, blockIdx.y);
-    if (w.splits == 1) return;  // the first kernel has stored the results
-    int x = threadIdx.x % COLUMNS * 4;
-    for (int r = threadIdx.x / COLUMNS; r < w.n_rows; r += T::THREADS / COLUMNS) {
-        float m;
-        int64_t part = part_of(p, w, r, 0);
-        float4 O = merge(&p.O_parts[part * d + x], &p.m_parts[part], w.splits, d, &m);
         store(p, w, r, x, d, O, m);
     }
 }
 
 // ---- launcher ------------------------------------------------------------------------------
 
-// Into how many parts the keys of a head are split: `blocks` have to run for each part, and
-// `wanted` shall run in all; from 1 to `most`.                                      (README eq. 4)
-static int splits_of(int64_t blocks, int64_t wanted, int64_t most) {
-    int64_t splits = 1;
-    splits = wanted / blocks;
-    if (splits > most) splits = most;
-    if (splits < 1) splits = 1;
-    return (int)splits;
-}
-
-template <class T> static int launch(const struct decode& arguments, int B) {
-    struct decode p = arguments;
-    int bytes = sizeof(struct decode_smem<T>), device = 0, multiprocessors = 0, blocks = 0;
+template <class T> static int launch(const struct decode& p, int B) {
+    int bytes = sizeof(struct decode_smem<T>);
     COURSE_TRY(
         cudaFuncSetAttribute(decode_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    COURSE_TRY(cudaGetDevice(&device));
-    COURSE_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-    COURSE_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, decode_kernel<T>, T::THREADS,
-                                                             bytes));
-    int row_tiles = CEIL_DIV(p.N_q * (p.H_q / p.H_k), ROWS_OF_TILE);
-    // Every warp of a part has a tile, if the sequence is as long as it may be.
-    int64_t tiles = CEIL_DIV((int64_t)p.page_size * p.max_pages, T::KEYS * T::WARPS);
-    int64_t most = min((int64_t)flash_decode_most_splits(B, p.H_k), max(tiles, (int64_t)1));
-    int64_t at_once = (int64_t)multiprocessors * blocks;
-    p.splits = splits_of((int64_t)B * p.H_k * row_tiles, at_once, most);
-    p.m_parts = p.O_parts + (int64_t)B * p.H_q * p.N_q * p.splits * T::d;
-    dim3 grid(p.splits, B * p.H_k, row_tiles);
+    dim3 grid(B * p.H_k, CEIL_DIV(p.N_q * (p.H_q / p.H_k), ROWS_OF_TILE));
     decode_kernel<T><<<grid, T::THREADS, bytes>>>(p);
-    COURSE_TRY(cudaGetLastError());
-    if (p.splits == 1) return COURSE_OK;
-    merge_kernel<T><<<dim3(B * p.H_k, row_tiles), T::THREADS>>>(p);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }
@@ -359,6 +294,5 @@ extern "C" int flash_decode(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, cons
                        V_pages_gpu, page_table_gpu, lengths_gpu};
     p.page_size = page_size, p.max_pages = max_pages, p.N_q = N_q, p.H_q = H_q, p.H_k = H_k;
     p.scale = scale;
-    p.O_parts = (float*)workspace_gpu;
     return d == 64 ? launch<decode_64>(p, B) : launch<decode_128>(p, B);
 }

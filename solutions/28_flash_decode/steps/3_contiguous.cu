@@ -1,8 +1,9 @@
-// 1_one_block.cu: a block for each key head of each sequence walks through all its keys.
+// 3_contiguous.cu: the keys of a head are split over blocks if they lie one behind the other.
 //
-// All heads of a group share what the block reads (lesson 17). But with 4 sequences and 8 key heads
-// there are 32 blocks for the 132 multiprocessors of an H200: three of four have nothing to do, and
-// a block alone cannot ask for as many bytes as its multiprocessor could receive.
+// A cache of one page for each sequence is an array with room for the longest text: Flash-Decoding
+// without pages. The page is looked up once, and key j is d elements behind key j - 1. A second
+// kernel merges the parts. A sequence of several pages is not split: one block walks through them,
+// as in step 2. Step 4 looks the page up for every 16 keys, and then pages are split as well.
 #include "flash_decode.h"
 
 #include <math.h>
@@ -43,8 +44,10 @@ struct decode {
     const bf16* Q;               // (B, N_q, H_q, d)
     const bf16 *K, *V;           // (pages, H_k, page_size, d)
     const int *table, *lengths;  // (B, max_pages), (B)
-    int page_size, max_pages, N_q, H_q, H_k;
+    int page_size, max_pages, N_q, H_q, H_k, splits;
     float scale;
+    float* O_parts;  // (B, H_q, N_q, splits, d)
+    float* m_parts;  // (B, H_q, N_q, splits): LSE in base 2
 };
 
 // The tiles of the warps. In the beginning Q is in the place of a tile that is not on its way yet.
@@ -60,12 +63,14 @@ template <class T> struct parts_smem {
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// What a block works on: all tiles of one key head of a sequence, for packed rows from
-// first_row on. Its warps take turns at them.
+// What a block works on: tiles [first, end) of one key head of a sequence, for packed rows from
+// first_row on.
 struct work {
     int batch, key_head, length;
     int first_row, n_rows;  // of the tile's rows n_rows exist
-    int end;                // tiles [0, end)
+    int first, end;
+    int split, splits;     // which part of how many that have keys; at least one
+    int64_t first_key_at;  // in K and V: where key 0 begins, if the keys lie in one page
 };
 
 // Row r of the tile is this query of this head: a group's heads of a query are neighbours.
@@ -87,16 +92,33 @@ __device__ __forceinline__ int64_t place_of_LSE(const struct decode& p, const st
     return ((int64_t)w.batch * p.H_q + head_of_row(p, w, r)) * p.N_q + query_of(p, w, r);
 }
 
-template <class T> __device__ __forceinline__ struct work work_of(const struct decode& p) {
+// Every split has as many tiles, so many for each warp; the last ones of a short sequence may have
+// none.                                                                             (README eq. 3)
+template <class T>
+__device__ __forceinline__ struct work work_of(const struct decode& p, int split, int head,
+                                               int row_tile) {
     struct work w = {};
     int group = p.H_q / p.H_k;
-    w.batch = blockIdx.x / p.H_k;
-    w.key_head = blockIdx.x % p.H_k;
+    w.batch = head / p.H_k;
+    w.key_head = head % p.H_k;
     w.length = p.lengths[w.batch];
-    w.first_row = blockIdx.y * ROWS_OF_TILE;
+    w.first_row = row_tile * ROWS_OF_TILE;
     w.n_rows = min(p.N_q * group - w.first_row, (int)ROWS_OF_TILE);
-    w.end = CEIL_DIV(w.length, T::KEYS);
+    w.split = split;
+    w.splits = 1;
+    int tiles = CEIL_DIV(w.length, T::KEYS);
+    int share = CEIL_DIV(tiles, p.splits * T::WARPS) * T::WARPS;
+    if (tiles > 0) w.splits = CEIL_DIV(tiles, share);
+    w.first = w.split * share;
+    w.end = min(w.first + share, tiles);
     return w;
+}
+
+// The number of part s of row r, of all parts of all rows.
+__device__ __forceinline__ int64_t part_of(const struct decode& p, const struct work& w, int r,
+                                           int s) {
+    int first_head = w.batch * p.H_q + w.key_head * (p.H_q / p.H_k);
+    return ((int64_t)first_head * p.N_q + w.first_row + r) * p.splits + s;
 }
 
 // Starts to copy the rows of Q; those that do not exist become zeros.
@@ -110,10 +132,18 @@ __device__ __forceinline__ void copy_queries(bf16* Q_tile, const struct decode& 
     }
 }
 
+// Where key `key` of the sequence begins in K and V.                                (README eq. 1)
+template <int IN_ONE_PAGE>
+__device__ __forceinline__ int64_t place_of_key(const struct decode& p, const struct work& w, int d,
+                                                int key) {
+    if (IN_ONE_PAGE) return w.first_key_at + (int64_t)key * d;
+    int page = p.table[(int64_t)w.batch * p.max_pages + key / p.page_size];
+    return (((int64_t)page * p.H_k + w.key_head) * p.page_size + key % p.page_size) * d;
+}
+
 // Starts to copy a tile of K and of V into a warp's stage, by its lanes: 16 keys lie in one page.
 // What is behind the last key becomes zeros and is not read: NaN there times a weight of 0 is NaN.
-//                                                                                   (README eq. 1)
-template <class T>
+template <class T, int IN_ONE_PAGE>
 __device__ __forceinline__ void copy_keys(bf16* K_tile, bf16* V_tile, const struct decode& p,
                                           const struct work& w, int tile) {
     const int PIECES = T::d / PIECE;  // in a row
@@ -124,11 +154,7 @@ __device__ __forceinline__ void copy_keys(bf16* K_tile, bf16* V_tile, const stru
     for (int first = 0; first < T::KEYS; first += PAGE_UNIT) {
         int key = tile * T::KEYS + first;
         int64_t at = 0;  // of key n of these 16, in K and V
-        if (key < w.length) {
-            const int* pages = p.table + (int64_t)w.batch * p.max_pages;
-            int page = pages[key / p.page_size], slot = key % p.page_size;
-            at = (((int64_t)page * p.H_k + w.key_head) * p.page_size + slot + n) * T::d + x;
-        }
+        if (key < w.length) at = place_of_key<IN_ONE_PAGE>(p, w, T::d, key) + n * T::d + x;
 #pragma unroll
         for (int operand = 0; operand < 2; operand++)
 #pragma unroll
@@ -176,26 +202,29 @@ __device__ __forceinline__ void store(const struct decode& p, const struct work&
 
 // ---- GPU kernel ----------------------------------------------------------------------------
 
-// Grid (B * H_k, ceil(N_q * group / 16)), block THREADS, shared memory: a struct decode_smem.
-template <class T>
+// Grid (splits, B * H_k, ceil(N_q * group / 16)), block THREADS, shared memory: a struct
+// decode_smem.
+template <class T, int IN_ONE_PAGE>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const struct decode p) {
     extern __shared__ uint4 memory[];
     struct decode_smem<T>& smem = *(struct decode_smem<T>*)memory;
     struct parts_smem<T>& parts = *(struct parts_smem<T>*)memory;
     const int d = T::d, WARPS = T::WARPS, STAGES = T::STAGES;
     const int COLUMNS = d / 4;  // threads that share a row when parts are merged
-    const struct work w = work_of<T>(p);
+    struct work w = work_of<T>(p, blockIdx.x, blockIdx.y, blockIdx.z);
+    if (w.split >= w.splits) return;  // the whole block
+    if (IN_ONE_PAGE && w.length > 0) w.first_key_at = place_of_key<0>(p, w, d, 0);
     int lane = threadIdx.x % 32, warp_index = threadIdx.x / 32;
 
     bf16(*K)[T::KEYS * d] = smem.K[warp_index];
     bf16(*V)[T::KEYS * d] = smem.V[warp_index];
-    int tile = warp_index;
+    int tile = w.first + warp_index;
     bf16* Q_smem = smem.K[0][STAGES - 1];
     copy_queries<T>(Q_smem, p, w);
 #pragma unroll
     for (int stage = 0; stage < STAGES - 1; stage++) {
         int ahead = tile + stage * WARPS;
-        if (ahead < w.end) copy_keys<T>(K[stage], V[stage], p, w, ahead);
+        if (ahead < w.end) copy_keys<T, IN_ONE_PAGE>(K[stage], V[stage], p, w, ahead);
         cp_async_commit();
     }
     cp_async_wait<STAGES - 2>();
@@ -221,7 +250,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
         // whose place is filled next
         __syncwarp();
         int next = stage == 0 ? STAGES - 1 : stage - 1, ahead = tile + (STAGES - 1) * WARPS;
-        if (ahead < w.end) copy_keys<T>(K[next], V[next], p, w, ahead);
+        if (ahead < w.end) copy_keys<T, IN_ONE_PAGE>(K[next], V[next], p, w, ahead);
         cp_async_commit();  // with no tile left a group of nothing: who waits counts groups
         multiply_QK(warp, (const bf16*)NULL, K[stage]);  // Q is in registers
         if ((tile + 1) * T::KEYS > hidden_from) mask(warp, tile * T::KEYS);
@@ -247,22 +276,68 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
     }
     __syncthreads();  // the parts of all warps are there before anybody merges them
 
+    // The parts of the warps become one part of the row; if it is the only one, that is all.
     int x = threadIdx.x % COLUMNS * 4;
     for (int r = threadIdx.x / COLUMNS; r < w.n_rows; r += T::THREADS / COLUMNS) {
         float m;
         float4 O = merge(&parts.O[r][0][x], parts.m[r], WARPS, d, &m);
+        if (w.splits == 1) {
+            store(p, w, r, x, d, O, m);
+            continue;
+        }
+        int64_t part = part_of(p, w, r, w.split);
+        *(float4*)&p.O_parts[part * d + x] = O;
+        if (x == 0) p.m_parts[part] = m;
+    }
+}
+
+// Grid (B * H_k, ceil(N_q * group / 16)), block THREADS: merges the parts of the rows of a tile.
+template <class T> __global__ void merge_kernel(const struct decode p) {
+    const int d = T::d, COLUMNS = d / 4;
+    const struct work w = work_of<T>(p, 0, blockIdx.x, blockIdx.y);
+    if (w.splits == 1) return;  // the first kernel has stored the results
+    int x = threadIdx.x % COLUMNS * 4;
+    for (int r = threadIdx.x / COLUMNS; r < w.n_rows; r += T::THREADS / COLUMNS) {
+        float m;
+        int64_t part = part_of(p, w, r, 0);
+        float4 O = merge(&p.O_parts[part * d + x], &p.m_parts[part], w.splits, d, &m);
         store(p, w, r, x, d, O, m);
     }
 }
 
 // ---- launcher ------------------------------------------------------------------------------
 
-template <class T> static int launch(const struct decode& p, int B) {
-    int bytes = sizeof(struct decode_smem<T>);
-    COURSE_TRY(
-        cudaFuncSetAttribute(decode_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    dim3 grid(B * p.H_k, CEIL_DIV(p.N_q * (p.H_q / p.H_k), ROWS_OF_TILE));
-    decode_kernel<T><<<grid, T::THREADS, bytes>>>(p);
+// Into how many parts the keys of a head are split: `blocks` have to run for each part, and
+// `wanted` shall run in all; from 1 to `most`.                                      (README eq. 4)
+static int splits_of(int64_t blocks, int64_t wanted, int64_t most) {
+    int64_t splits = 1;
+    splits = wanted / blocks;
+    if (splits > most) splits = most;
+    if (splits < 1) splits = 1;
+    return (int)splits;
+}
+
+template <class T, int IN_ONE_PAGE> static int launch(const struct decode& arguments, int B) {
+    struct decode p = arguments;
+    int bytes = sizeof(struct decode_smem<T>), device = 0, multiprocessors = 0, blocks = 0;
+    COURSE_TRY(cudaFuncSetAttribute(decode_kernel<T, IN_ONE_PAGE>,
+                                    cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    COURSE_TRY(cudaGetDevice(&device));
+    COURSE_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    COURSE_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, decode_kernel<T, IN_ONE_PAGE>,
+                                                             T::THREADS, bytes));
+    int row_tiles = CEIL_DIV(p.N_q * (p.H_q / p.H_k), ROWS_OF_TILE);
+    // Every warp of a part has a tile, if the sequence is as long as it may be.
+    int64_t tiles = CEIL_DIV((int64_t)p.page_size * p.max_pages, T::KEYS * T::WARPS);
+    int64_t most = min((int64_t)flash_decode_most_splits(B, p.H_k), max(tiles, (int64_t)1));
+    int64_t at_once = (int64_t)multiprocessors * blocks;
+    p.splits = IN_ONE_PAGE ? splits_of((int64_t)B * p.H_k * row_tiles, at_once, most) : 1;
+    p.m_parts = p.O_parts + (int64_t)B * p.H_q * p.N_q * p.splits * T::d;
+    dim3 grid(p.splits, B * p.H_k, row_tiles);
+    decode_kernel<T, IN_ONE_PAGE><<<grid, T::THREADS, bytes>>>(p);
+    COURSE_TRY(cudaGetLastError());
+    if (p.splits == 1) return COURSE_OK;
+    merge_kernel<T><<<dim3(B * p.H_k, row_tiles), T::THREADS>>>(p);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }
@@ -292,5 +367,7 @@ extern "C" int flash_decode(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, cons
                        V_pages_gpu, page_table_gpu, lengths_gpu};
     p.page_size = page_size, p.max_pages = max_pages, p.N_q = N_q, p.H_q = H_q, p.H_k = H_k;
     p.scale = scale;
-    return d == 64 ? launch<decode_64>(p, B) : launch<decode_128>(p, B);
+    p.O_parts = (float*)workspace_gpu;
+    if (max_pages == 1) return d == 64 ? launch<decode_64, 1>(p, B) : launch<decode_128, 1>(p, B);
+    return d == 64 ? launch<decode_64, 0>(p, B) : launch<decode_128, 0>(p, B);
 }
