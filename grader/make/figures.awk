@@ -2,8 +2,9 @@
 # comment that says where it comes from, and before an empty one:
 #     <!-- 02 gbytes_per_s, solution, 8192 x 4096 -->4068<!-- -->
 # lesson, column, version and size of plots/data/GPU/LESSON.csv; a quotient of two has " / " between
-# them. Of lesson 29's training the size is a model and, of tokens.csv, the GPUs: 124m x 2. The text
-# is printed; a figure that no record has is an error.
+# them. Of lesson 29's training the size is a model and, of tokens.csv, the GPUs: 124m x 2. Of what
+# Nsight Compute counted, LESSON.counters.csv, column is whose kernel, version the counter, and the
+# size "counters". The text is printed; a figure that no record has is an error.
 # usage: awk -f figures.awk RECORD.csv... TEXT   the records first; their folders tell the GPU apart:
 #                                                only the first one's count
 BEGIN { FS = "," }
@@ -13,8 +14,11 @@ FILENAME ~ /[.]csv$/ {
     lesson = substr(FILENAME, length(gpu) + 2, 2)
     if (first == "") first = gpu
     if (gpu != first) next
+    counted = FILENAME ~ /[.]counters[.]csv$/
     if (FNR == 1)
         for (c = 1; c <= NF; c++) name[c] = $c
+    else if (counted)
+        for (c = 1; c <= NF; c++) value[lesson, name[c], $1, "counters"] = $c
     else
         for (c = 1; c <= NF; c++) value[lesson, name[c], $2, $1 (name[3] == "gpus" ? " x " $3 : "")] = $c
     next

@@ -6,7 +6,7 @@ text=$1
 shift
 for record; do # of those that are no bench's: lesson 29's
     shift
-    case ${record##*/} in *.tokens.csv | *.kernels.csv) ;; *.*.csv) continue ;; esac
+    case ${record##*/} in *.tokens.csv | *.kernels.csv | *.counters.csv) ;; *.*.csv) continue ;; esac
     set -- "$@" "$record"
 done
 awk -f grader/make/figures.awk "$@" "$text"
