@@ -35,7 +35,7 @@
 
 enum { DELTA_ROWS = 16 };  // per block of delta_kernel
 
-// ---- the state and the stages of a tile (flash_tile.h) ----------------------------------------
+// ---- the state and the stages of a tile (flash_backward_tile.h) -------------------------------
 
 enum { GROUPS = 2, ROWS = 32 };  // of a warp in each product: groups of 16 rows, rows
 
@@ -297,7 +297,7 @@ __device__ __forceinline__ float delta_of_row(const struct backward& p, int64_t 
     return sum;
 }
 
-// ---- the loops over tiles (flash_tile.h) -----------------------------------------------------
+// ---- the loops over tiles (flash_backward_tile.h) --------------------------------------------
 
 // A part of the main loop: what the tiles of queries last_tile, last_tile - 1, ..., first_tile add
 // to dK and dV. When it begins, tile last_tile is on its way; it sends for the next ones, down to
