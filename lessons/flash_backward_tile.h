@@ -1,7 +1,7 @@
 // from lesson 17: flash_backward_tile.h: the stages of the backward pass of an attention tile.
 //
-// Lesson 16 asked for them: `make exercises` cuts them from its solution. flash_tile.h includes this
-// header. Nothing below the next line is edited here.
+// Lesson 16 asked for them: `make exercises` cuts them from its solution. flash_tile.h includes
+// this header. Nothing below the next line is edited here.
 #ifndef COURSE_FLASH_BACKWARD_TILE_H
 #define COURSE_FLASH_BACKWARD_TILE_H
 

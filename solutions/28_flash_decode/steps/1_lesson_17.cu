@@ -1,9 +1,9 @@
 // 1_lesson_17.cu: lesson 17's forward kernel, whose keys lie in pages, for one new query.
 //
 // A block for each key head of each sequence. All heads of the group are rows of its tile, so K and
-// V are read once. But the tile has 64 rows, and one query with a group of 4 fills 4 of them: of the
-// four warps three multiply zeros. All of them meet at two barriers for each tile of keys, and only
-// one or two tiles are under way meanwhile.
+// V are read once. But the tile has 64 rows, and one query with a group of 4 fills 4 of them: of
+// the four warps three multiply zeros. All of them meet at two barriers for each tile of keys, and
+// only one or two tiles are under way meanwhile.
 #include "flash_decode.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 // 2_one_block.cu: a block for each key head of each sequence walks through all its keys.
 //
-// All heads of a group share what the block reads, as in step 1. A tile has 16 rows, the fewest that
-// mma.sync takes, and belongs to one warp: no warp waits for another, and each has two tiles of keys
-// under way. But with 4 sequences and 8 key heads there are 32 blocks for the 132 multiprocessors of
-// an H200: three of four have nothing to do, and a block alone cannot ask for as many bytes as its
-// multiprocessor could receive.
+// All heads of a group share what the block reads, as in step 1. A tile has 16 rows, the fewest
+// that mma.sync takes, and belongs to one warp: no warp waits for another, and each has two tiles
+// of keys under way. But with 4 sequences and 8 key heads there are 32 blocks for the 132
+// multiprocessors of an H200: three of four have nothing to do, and a block alone cannot ask for as
+// many bytes as its multiprocessor could receive.
 #include "flash_decode.h"
 
 #include <math.h>
