@@ -66,11 +66,13 @@ template <class T> struct queries_smem {
 
 // On the host: may a block have so much shared memory on the current device?
 static inline bool block_may_have(size_t bytes) {
-    int device = 0, most = 0;
-    return cudaGetDevice(&device) == cudaSuccess &&
-           cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
-               cudaSuccess &&
-           bytes <= (size_t)most;
+    return bytes <= most_shared_memory();
+}
+
+// The same for a block of either kernel.
+template <class T> static inline bool tiles_fit(void) {
+    return block_may_have(sizeof(struct keys_smem<typename T::keys>)) &&
+           block_may_have(sizeof(struct queries_smem<typename T::queries>));
 }
 
 // What a warp keeps in registers, in the layout of mma.sync. Its rows are two groups r of 16. Of

@@ -78,6 +78,17 @@ __device__ __forceinline__ void copy_next(struct buffers<T>& smem, const struct 
     cp_async_commit();  // with no tile left a group of nothing: who waits counts groups
 }
 
+// The warp's rows of Q go to registers, if they are kept there.
+template <class T>
+__device__ __forceinline__ void load_Q(struct state<T>& warp,
+                                       const bf16* Q_smem) {  // (ROWS, d), of this warp
+    if (T::Q_IN_REGISTERS)
+#pragma unroll
+        for (int r = 0; r < T::GROUPS; r++)
+#pragma unroll
+            for (int x = 0; x < T::d; x += 16) load_A<T::d>(warp.Q[r][x / 16], Q_smem, 16 * r, x);
+}
+
 // S = Q K^T, not scaled                                                              (README eq. 1)
 // S[i][j] = sum_x Q[i][x] K[j][x], 16 columns x and 16 keys j at a time
 template <class T>

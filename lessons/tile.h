@@ -102,6 +102,17 @@ static inline int check_backward(const struct backward* p, int B, int d) {
     return check_arrays(arrays, rows, 8, d);
 }
 
+// On the host: how many bytes of shared memory a block may have on the current device, at most; 0
+// if CUDA does not say.
+static inline size_t most_shared_memory(void) {
+    int device = 0, most = 0;
+    enum cudaDeviceAttr limit = cudaDevAttrMaxSharedMemoryPerBlockOptin;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&most, limit, device) != cudaSuccess)
+        return 0;
+    return (size_t)most;
+}
+
 // One head of what a pass works on.
 __device__ __forceinline__ struct forward of_head(struct forward p, int head) {
     p.O = head_of(p.O, head, p.H), p.Q = head_of(p.Q, head, p.H);

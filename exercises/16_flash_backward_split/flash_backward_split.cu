@@ -92,11 +92,13 @@ template <class T> struct queries_smem {
 
 // On the host: may a block have so much shared memory on the current device?
 static inline bool block_may_have(size_t bytes) {
-    int device = 0, most = 0;
-    return cudaGetDevice(&device) == cudaSuccess &&
-           cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
-               cudaSuccess &&
-           bytes <= (size_t)most;
+    return bytes <= most_shared_memory();
+}
+
+// The same for a block of either kernel.
+template <class T> static inline bool tiles_fit(void) {
+    return block_may_have(sizeof(struct keys_smem<typename T::keys>)) &&
+           block_may_have(sizeof(struct queries_smem<typename T::queries>));
 }
 
 // What a warp keeps in registers, in the layout of mma.sync. Its rows are two groups r of 16. Of
@@ -488,8 +490,7 @@ template <class T> static int launch(const struct backward* p, int heads) {
 
 // As launch(), with tiles T where a block may have their shared memory, else with tiles SMALL.
 template <class T, class SMALL> static int launch_that_fits(const struct backward* p, int heads) {
-    return block_may_have(sizeof(struct keys_smem<typename T::keys>)) ? launch<T>(p, heads)
-                                                                      : launch<SMALL>(p, heads);
+    return tiles_fit<T>() ? launch<T>(p, heads) : launch<SMALL>(p, heads);
 }
 
 extern "C" int
@@ -511,7 +512,10 @@ flash_backward_split(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu
     if (d == 64)
         return causal ? launch<backward_tiles<64, TILES_64_CAUSAL>>(&p, B * H)
                       : launch<backward_tiles<64, TILES_64>>(&p, B * H);
+    typedef backward_tiles<128, TILES_128> tiles;
     typedef backward_tiles<128, TILES_128_99KB> small;
-    return causal ? launch_that_fits<backward_tiles<128, TILES_128_CAUSAL>, small>(&p, B * H)
-                  : launch_that_fits<backward_tiles<128, TILES_128>, small>(&p, B * H);
+    typedef backward_tiles<128, TILES_128_CAUSAL> tiles_causal;
+    typedef backward_tiles<128, TILES_128_CAUSAL_99KB> small_causal;
+    return causal ? launch_that_fits<tiles_causal, small_causal>(&p, B * H)
+                  : launch_that_fits<tiles, small>(&p, B * H);
 }

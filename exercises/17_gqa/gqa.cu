@@ -33,16 +33,17 @@
 
 #include "flash_tile.h"
 #include "tile.h"
+#include "tuned_tiles.h"
 
 enum { DELTA_ROWS = 16 };  // per block of delta_kernel
 
-// BLOCK_Q, BLOCK_K, warps, Q in registers, blocks on a multiprocessor (lesson 14)
-typedef forward_tiles<64, 128, 64, 4, 0, 2> forward_64;
-typedef forward_tiles<128, 128, 64, 4, 0, 2> forward_128;
-// BLOCK_K, TILE_Q, shares, blocks; BLOCK_Q, TILE_K, blocks (lesson 16)
-typedef backward_tiles<64, 128, 32, 1, 2, 128, 64, 2> backward_64;
-typedef backward_tiles<128, 64, 64, 2, 2, 128, 32, 2> backward_128;
-typedef backward_tiles<128, 32, 64, 4, 2, 128, 32, 2> backward_128_99KB;
+// The tiles of lessons 14 and 16; those called 99KB where a block may have 99 KB at most.
+typedef forward_tiles<64, FORWARD_64> forward_64;
+typedef forward_tiles<128, FORWARD_128> forward_128;
+typedef forward_tiles<128, FORWARD_128_99KB> forward_128_99KB;
+typedef backward_tiles<64, BACKWARD_64> backward_64;
+typedef backward_tiles<128, BACKWARD_128> backward_128;
+typedef backward_tiles<128, BACKWARD_128_99KB> backward_128_99KB;
 
 // ---- heads ---------------------------------------------------------------------------------
 
@@ -166,6 +167,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     cp_async_wait<1>();
     __syncthreads();  // Q of all threads is here before anybody reads it
     bf16* Q_warp = smem.Q + warp_row * T::d;
+    load_Q(warp, Q_warp);
 
     float c = p.scale * LOG2_E;
     sweep<1>(warp, smem, Q_warp, p, c, tiles - 1, whole);
@@ -316,8 +318,10 @@ extern "C" int gqa_forward(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, const
     int status = check_forward(&p, B, d);
     if (status != COURSE_BAD_ARGUMENT && (int64_t)B * H_k > MAX_GRID_Y) return COURSE_UNSUPPORTED;
     if (status != COURSE_OK || B == 0 || N_q == 0 || H_q == 0) return status;
-    return d == 64 ? launch_forward<forward_64>(&p, B, H_k)
-                   : launch_forward<forward_128>(&p, B, H_k);
+    if (d == 64) return launch_forward<forward_64>(&p, B, H_k);
+    return block_may_have(sizeof(struct buffers<forward_128>))
+               ? launch_forward<forward_128>(&p, B, H_k)
+               : launch_forward<forward_128_99KB>(&p, B, H_k);
 }
 
 extern "C" int
@@ -341,7 +345,6 @@ gqa_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu, const 
     if (status != COURSE_OK || B == 0 || H_k == 0) return status;
     int group = H_q / H_k;
     if (d == 64) return launch_backward<backward_64>(&p, B, H_k, group);
-    return block_may_have(sizeof(struct keys_smem<backward_128::keys>))
-               ? launch_backward<backward_128>(&p, B, H_k, group)
-               : launch_backward<backward_128_99KB>(&p, B, H_k, group);
+    return tiles_fit<backward_128>() ? launch_backward<backward_128>(&p, B, H_k, group)
+                                     : launch_backward<backward_128_99KB>(&p, B, H_k, group);
 }

@@ -23,16 +23,18 @@
 
 #include "flash_tile.h"
 #include "tile.h"
+#include "tuned_tiles.h"
 
 enum { DELTA_ROWS = 16 };  // per block of delta_kernel
 
-// BLOCK_Q, BLOCK_K, warps, Q in registers, blocks on a multiprocessor (lesson 14)
-typedef forward_tiles<64, 128, 64, 4, 0, 2> forward_64;
+// BLOCK_Q, BLOCK_K, warps, Q in registers, blocks on a multiprocessor (lesson 14). Where the mask
+// takes registers the tiles are this lesson's own.
+typedef forward_tiles<64, FORWARD_64> forward_64;
 typedef forward_tiles<128, 64, 64, 4, 1, 2> forward_128;
 // BLOCK_K, TILE_Q, shares, blocks; BLOCK_Q, TILE_K, blocks (lesson 16)
 typedef backward_tiles<64, 128, 32, 1, 2, 128, 48, 2> backward_64;
-typedef backward_tiles<128, 64, 64, 2, 2, 128, 32, 2> backward_128;
-typedef backward_tiles<128, 32, 64, 4, 2, 128, 32, 2> backward_128_99KB;
+typedef backward_tiles<128, BACKWARD_128> backward_128;
+typedef backward_tiles<128, BACKWARD_128_99KB> backward_128_99KB;
 
 // ---- the mask ------------------------------------------------------------------------------
 
@@ -264,11 +266,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     cp_async_wait<1>();
     __syncthreads();  // Q of all threads is here before anybody reads it
     bf16* Q_warp = smem.Q + warp_row * T::d;
-    if (T::Q_IN_REGISTERS)
-#pragma unroll
-        for (int r = 0; r < T::GROUPS; r++)
-#pragma unroll
-            for (int x = 0; x < T::d; x += 16) load_A<T::d>(warp.Q[r][x / 16], Q_warp, 16 * r, x);
+    load_Q(warp, Q_warp);
 
 #pragma unroll 1
     for (; n >= 0; n--) {
@@ -514,7 +512,10 @@ extern "C" int online_masks_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, c
     int status = check_backward(&p, B, d);
     if (status != COURSE_OK || B == 0 || H == 0) return status;
     if (d == 64) return launch_backward<backward_64>(&p, mask, B * H);
-    return block_may_have(sizeof(struct keys_smem<backward_128::keys>))
+    typedef backward_128::queries of_queries;
+    size_t bytes_q =
+        sizeof(struct queries_smem<of_queries>) + of_queries::BLOCK_Q * sizeof(struct keys);
+    return tiles_fit<backward_128>() && block_may_have(bytes_q)
                ? launch_backward<backward_128>(&p, mask, B * H)
                : launch_backward<backward_128_99KB>(&p, mask, B * H);
 }

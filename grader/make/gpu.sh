@@ -39,7 +39,7 @@ turn() {
 # recorded ENDING LESSON...: the recorded figures as tables, of plots/data/GPU/LESSON.ENDING
 recorded() {
     ending=$1 table=bench_table
-    [ "$ending" != tiles.csv ] || table=tune_table
+    case $ending in tiles*) table=tune_table ;; esac
     shift
     echo "There is no GPU with nvcc here: these are recorded figures."
     for lesson; do

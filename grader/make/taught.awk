@@ -3,8 +3,9 @@
 #     // ---- from solutions/NN_name/name.cu -----
 # stands the section of that file whose title names the header,
 #     // ---- the stages of a tile (flash_tile.h) -----
-# up to the next title, without the marks of its gaps and what is given in them. The last line is
-# the header's #endif.
+# up to the next title, without the marks of its gaps and what is given in them. Below a line
+#     // ---- from lessons/NN_name/tiles.h, as NAME -----
+# stand the tiles of that file, NAME_64 for TILES_64. The last line is the header's #endif.
 # A file without such a section is an error: exit 1.
 # usage: awk -f taught.awk lessons/flash_tile.h
 
@@ -30,15 +31,27 @@ function take(file,    line, last, on, found, given) {
     }
 }
 
+# The tiles of a tiles.h under other names, without what is said of that lesson's kernel.
+function take_tiles(file, as,    line) {
+    while ((getline line < file) > 0) {
+        if (line !~ /^#define TILES_[0-9]/) continue
+        sub(/TILES_/, as "_", line)
+        sub(/ *\/\/.*/, "", line)
+        print line
+    }
+    close(file)
+}
+
 FNR == 1 {
     name = FILENAME
     sub(/.*\//, "", name)
 }
 /^\/\/ ---- from / {
     print
-    take($4)
+    if ($5 == "as") take_tiles(substr($4, 1, length($4) - 1), $6)
+    else take($4)
     cut = 1
     next
 }
-/^#endif/ { cut = 0 }
+/^#endif|^\/\/ clang-format on/ { cut = 0 }
 !cut { print }

@@ -1,7 +1,8 @@
 # tune_table.awk: recorded choices of tiles (plots/data/GPU/LESSON.tiles.csv) as a table: a row for
 # each choice, a column for each size, TFLOP/s. * marks what tiles.h takes: the fastest of a column,
 # but one that spills registers ("354.1 s84": 84 bytes of a thread) only if it is 2 % faster than
-# all that do not. -v edit=1 prints instead the sed commands that write them into tiles.h.
+# all that do not. -v edit=1 prints instead the sed commands that write them into tiles.h, with
+# -v limit=_99KB into the lines of that limit.
 BEGIN { FS = "," }
 NR == 1 {
     for (c = 1; c <= NF; c++) at[$c] = c
@@ -37,6 +38,7 @@ END {
         for (size in winner) {
             macro = "TILES_" substr(size, 5)
             sub(/ causal/, "_CAUSAL", macro)
+            macro = macro limit
             gsub("x", ", ", winner[size])
             stated = spilled[size] ? "  \\/\\/ spills " spilled[size] " bytes" : ""
             printf "s/^#define %s  *.*/#define %s %s%s/\n", macro, macro, winner[size], stated

@@ -8,7 +8,7 @@ goals=$1 variables=$2 empty=$3
 # Whatever a command of make's takes: what the Makefile exports, and what scripts find in their
 # environment; and what builds the grader in another way.
 known="$(sed -n 's/^export \([A-Z ]*\)$/\1/p' Makefile)
-LESSON CAUSE DECK SAVE NAME FIGURES BUDGET PYTHON PARTNER BENCH_ONLY CC CXX CFLAGS CPPFLAGS LDFLAGS STRICT CUDA
+LESSON CAUSE DECK SAVE NAME FIGURES BUDGET SHARED PYTHON PARTNER BENCH_ONLY CC CXX CFLAGS CPPFLAGS LDFLAGS STRICT CUDA
 TEST_SEED SAMPLE SOAK KINDS SUITE FUZZ_SECONDS CHROMIUM COLUMNS COURSE_CACHE_MB SHELL"
 
 # nearest WORD NAMES: the name with the same letters, or with two edits at most.

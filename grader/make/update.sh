@@ -12,7 +12,7 @@ die() {
 git rev-parse --git-dir >/dev/null 2>&1 || die "This folder is not a git clone: download the new version instead."
 upstream=$(git rev-parse --abbrev-ref '@{u}' 2>/dev/null) ||
     die "This branch follows no other: git branch --set-upstream-to=origin/main"
-other=$(git status --porcelain --untracked-files=no -- . ':!exercises' ':!plots/data' ':!plots/svg' ':!lessons/*/tiles.h' | head -n 3)
+other=$(git status --porcelain --untracked-files=no -- . ':!exercises' ':!plots/data' ':!plots/svg' ':!lessons/*tiles.h' | head -n 3)
 [ -z "$other" ] || die "These files of the course itself are changed; commit or undo that first:
 $other"
 git fetch -q || die "The new version could not be fetched (see above); nothing was changed."
@@ -31,7 +31,7 @@ for file in exercises/*/*.cu exercises/*/answers.txt; do
     mine="$mine $file"
 done
 
-measured=$(git diff --name-only HEAD -- plots/data plots/svg 'lessons/*/tiles.h')
+measured=$(git diff --name-only HEAD -- plots/data plots/svg 'lessons/*tiles.h')
 for file in $measured; do save "$file"; done
 
 put_back() {

@@ -138,6 +138,14 @@ sed -f "$out/edit" lessons/14_flash_tensor_core/tiles.h >"$out/tiles.h"
 expect "tune: what tiles.h says of it" \
     grep -qx '#define TILES_128 128, 64, 8, 1, 1  // spills 84 bytes' "$out/tiles.h"
 expect "tune: nothing of what spills nothing" grep -qx '#define TILES_64_CAUSAL 64, 64, 4, 1, 2' "$out/tiles.h"
+awk -v edit=1 -v limit=_99KB -f grader/make/tune_table.awk "$out/tiles.csv" >"$out/edit"
+sed -f "$out/edit" lessons/14_flash_tensor_core/tiles.h >"$out/tiles.h"
+expect "tune: a limit has lines of its own" \
+    grep -qx '#define TILES_128_CAUSAL_99KB 64, 64, 4, 1, 2' "$out/tiles.h"
+other_lines() { ! diff "$out/tiles.h" lessons/14_flash_tensor_core/tiles.h | grep '^[<>]' | grep -v KB; }
+expect "tune: and leaves the others" other_lines
+expect "tune: a limit without a line" sh -c \
+    "make -s tune LESSON=16 SHARED=48 2>&1 | grep -q 'There are: TILES_128_99KB TILES_128_CAUSAL_99KB'"
 expect "tune: no GPU, no figures, no failure" sh -c \
     "PATH=/usr/bin:/bin make -s tune LESSON=14 | grep -q 'no GPU with nvcc here'"
 expect "tune: a lesson without tiles" sh -c \

@@ -119,6 +119,17 @@ __device__ __forceinline__ void copy_next(struct buffers<T>& smem, const struct 
     // END SOLUTION
 }
 
+// The warp's rows of Q go to registers, if they are kept there.
+template <class T>
+__device__ __forceinline__ void load_Q(struct state<T>& warp,
+                                       const bf16* Q_smem) {  // (ROWS, d), of this warp
+    if (T::Q_IN_REGISTERS)
+#pragma unroll
+        for (int r = 0; r < T::GROUPS; r++)
+#pragma unroll
+            for (int x = 0; x < T::d; x += 16) load_A<T::d>(warp.Q[r][x / 16], Q_smem, 16 * r, x);
+}
+
 // S = Q K^T, not scaled                                                              (README eq. 1)
 // S[i][j] = sum_x Q[i][x] K[j][x], 16 columns x and 16 keys j at a time
 template <class T>
@@ -349,11 +360,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     cp_async_wait<1>();
     __syncthreads();                          // Q of all threads is here before anybody reads it
     bf16* Q_warp = smem.Q + warp_row * T::d;  // warp_row % 8 = 0: swizzled as from row 0
-    if (T::Q_IN_REGISTERS)
-#pragma unroll
-        for (int r = 0; r < T::GROUPS; r++)
-#pragma unroll
-            for (int x = 0; x < T::d; x += 16) load_A<T::d>(warp.Q[r][x / 16], Q_warp, 16 * r, x);
+    load_Q(warp, Q_warp);
 
     float c = p.scale * LOG2_E;
     sweep<1>(warp, smem, Q_warp, p, c, tiles - 1, whole);
@@ -378,6 +385,12 @@ template <class T> static int launch(struct forward p, int heads) {
     return COURSE_OK;
 }
 
+// As launch(), with tiles T where a block may have their shared memory, else with tiles SMALL.
+template <class T, class SMALL> static int launch_that_fits(struct forward p, int heads) {
+    return sizeof(struct buffers<T>) <= most_shared_memory() ? launch<T>(p, heads)
+                                                             : launch<SMALL>(p, heads);
+}
+
 extern "C" int flash_tensor_core(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, const bf16* K_gpu,
                                  const bf16* V_gpu, int B, int N_q, int N_k, int H, int d,
                                  struct strides stride_o, struct strides stride_q,
@@ -392,6 +405,10 @@ extern "C" int flash_tensor_core(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu,
     if (d == 64)
         return causal ? launch<forward_tiles<64, TILES_64_CAUSAL>>(p, B * H)
                       : launch<forward_tiles<64, TILES_64>>(p, B * H);
-    return causal ? launch<forward_tiles<128, TILES_128_CAUSAL>>(p, B * H)
-                  : launch<forward_tiles<128, TILES_128>>(p, B * H);
+    typedef forward_tiles<128, TILES_128> tiles;
+    typedef forward_tiles<128, TILES_128_99KB> small;
+    typedef forward_tiles<128, TILES_128_CAUSAL> tiles_causal;
+    typedef forward_tiles<128, TILES_128_CAUSAL_99KB> small_causal;
+    return causal ? launch_that_fits<tiles_causal, small_causal>(p, B * H)
+                  : launch_that_fits<tiles, small>(p, B * H);
 }

@@ -41,6 +41,8 @@ enum {
     DELTA_ROWS = 16,    // per block of delta_kernel
 };
 
+// The tiles are this lesson's own: they divide a block of the mask, and those that were found for
+// lessons 14 and 16 need not.
 // BLOCK_Q, BLOCK_K, warps, Q in registers, blocks on a multiprocessor (lesson 14)
 typedef forward_tiles<64, 128, 64, 4, 0, 2> forward_64;
 typedef forward_tiles<128, 128, 64, 4, 0, 2> forward_128;
