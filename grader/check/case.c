@@ -360,6 +360,10 @@ void check_begin_on(struct check* c, const char* id) {
     c->posed = true;
 }
 
+size_t check_shared_memory(const struct check* c) {
+    return card_named(c->session->card + strlen("CUDEV_CARD="))->shared_block;
+}
+
 double case_seconds(const struct check* c) {
     if (c->moment > 0) return c->moment;
     return (c->is_long ? 1.5 : 1) * c->session->seconds;

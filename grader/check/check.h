@@ -141,6 +141,10 @@ void check_pose_as(struct check* c, const char* id);
 // NULL: a GPU of the same kind as the one that is graded on.
 void check_begin_on(struct check* c, const char* id);
 
+// How many bytes of shared memory a block may have on the card that is graded on: CARD=, or the
+// lesson's.
+size_t check_shared_memory(const struct check* c);
+
 // The case asks for much work of one launch: that may take three times what others may, and the
 // case half as much again. A right kernel should need a sixth of its limits at most: there are
 // machines that are slower, or busy.
