@@ -145,7 +145,7 @@ every)
             continue
         fi
         stated=$(sed -n '/^<!-- spills -->/,/^<!-- \/spills -->/p' "lessons/$lesson/README.md" | tr '\n' ' ' |
-            sed -n "s/.*\\bsm_$architecture \\([0-9]*\\).*/\\1/p")
+            sed -n "s/.*\\bsm_$architecture \\([0-9][0-9]*\\).*/\\1/p")
         if [ "$most" -le "${stated:-0}" ]; then
             tell ok "nvcc $solution for sm_$architecture: $most bytes spilled"
         else
