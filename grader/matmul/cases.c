@@ -108,6 +108,20 @@ static void multiply_other_kind(struct check* c, const struct matmul* of) {
     }
 }
 
+// Two calls whose C has as many elements, M and N exchanged: what a launcher keeps of the first may
+// not be found again by that number.
+static void multiply_exchanged(struct check* c, const struct matmul* of) {
+    const int64_t long_side = 2 * (of->whole_M > of->whole_N ? of->whole_M : of->whole_N);
+    struct product p = product_of(c, of, long_side, long_side, of->whole_K);
+    check_case(c, "M = %lld, N = %lld, K = %lld, after a call with M and N exchanged",
+               (long long)p.M / 2, (long long)p.N, (long long)p.K);
+    check_rounds(c, 2);
+    product_declare(&p);
+    struct product high = product_smaller(&p, 0, p.M, p.N / 2, p.K);
+    struct product wide = product_smaller(&p, 1, p.M / 2, p.N, p.K);
+    run_both(&p, &high, &wide);
+}
+
 void multiply_again(struct check* c, const struct matmul* of, int calls) {
     struct product p = begin_whole(c, of);
     check_rounds(c, calls);
@@ -123,6 +137,7 @@ void multiply_again(struct check* c, const struct matmul* of, int calls) {
     }
     multiply_larger(c, of);
     multiply_other_kind(c, of);
+    multiply_exchanged(c, of);
 }
 
 static void on_two_devices(struct product p, const char* first, int status) {
