@@ -4,6 +4,7 @@
 // unless M and N are to be told apart, and K >= N, so that a K mistaken for N stays inside A and B.
 #include "check/check.h"
 #include "matmul/cases.h"
+#include "matmul/drawn.h"
 #include "matmul/mistakes.h"
 #include "tiled_matmul.h"
 #include "wall/arena.h"
@@ -139,10 +140,20 @@ static void cheap(struct check* c) {
     judge_threads(c);
     multiplied_loaded_once(c, check_traffic(c));
     check_stored_once(c, "C");
+    // Of sizes that people multiply a block costs as much for each product.
+    struct drawn d = drawn_product(c, &contract);
+    drawn_run(&d, NULL);
+    check_at_most(c, CAUSE_too_much_read, "elements of A and B loaded for each multiplication",
+                  (double)check_traffic(c)->global_load_bytes / (4 * d.whole), 2.0 / SMALLEST_TILE);
+    judge_threads(c);
+    multiplied_loaded_once(c, check_traffic(c));
+    drawn_stored_once(&d);
     // So has a K of one tile, or less. A thread may load a few numbers besides, of a variable of
     // the device, say.
     enum { BESIDES = 6 };
-    const int64_t K = check_pick(c, SMALLEST_TILE, 2 * SMALLEST_TILE);
+    // It is odd or a multiple of 4: what other steps leave of it is an item of its own.
+    int64_t K = check_pick(c, SMALLEST_TILE, 2 * SMALLEST_TILE);
+    K += K % 4 == 2;
     sizes(c, SIZE, SIZE, K);
     judge_read(c, 2.0 * SIZE * (double)K, limit + BESIDES * SIZE / (2.0 * (double)K));
     judge_threads(c);

@@ -127,6 +127,12 @@ static bool may_fill(const struct check* c) {
     return c->may_fill && on_host;
 }
 
+// What one block of a grid does wrong counts as a crash: where all run, a mistake may have a name.
+static bool is_found_in_one(const struct check* c) {
+    return c->few_blocks == ARENA_ONE && c->answer.findings > 0 &&
+           (c->session->safe || c->answer.status[0] != COURSE_OK);
+}
+
 // Ends the item if the program did not run to its own end.
 void contract_end(struct check* c, const struct wall_result* r) {
     char said[2048], text[2048];
@@ -139,7 +145,8 @@ void contract_end(struct check* c, const struct wall_result* r) {
     c->unfinished =
         ((c->beyond || may_fill(c)) && r->end == WALL_MEMORY) ||
         (c->beyond && (r->end == WALL_TIMEOUT || strcmp(c->answer.kind, "endless_loop") == 0));
-    c->crashed = c->beyond && !c->unfinished && (c->answer.kind[0] || r->end == WALL_SIGNALED);
+    c->crashed = c->beyond && !c->unfinished &&
+                 (c->answer.kind[0] || r->end == WALL_SIGNALED || is_found_in_one(c));
     if (c->unfinished || c->crashed) return;
     expect_of(c, (int)c->answer.rounds_done);
     judge_death_of_refused(c, r, text);

@@ -26,6 +26,15 @@ void check_run_last_block(struct check* c) {
     run_blocks(c, ARENA_LAST);
 }
 
+bool check_run_one_block(struct check* c) {
+    c->one_block = (uint32_t)check_random(c);
+    run_blocks(c, ARENA_ONE);
+    c->beyond = true;
+    check_run(c);
+    c->beyond = false;
+    return !c->unfinished && !c->crashed;
+}
+
 void check_run_all_blocks(struct check* c) {
     run_blocks(c, ARENA_ALL);
 }

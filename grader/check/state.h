@@ -123,6 +123,7 @@ struct check {
     int fail_at;
     bool null_if_empty;
     enum arena_blocks few_blocks;
+    uint32_t one_block;  // of ARENA_ONE
     // Of its altered run: the key, 0: not drawn yet; what has to be given, see check_multiplied();
     // what it moved.
     struct arena_products how;

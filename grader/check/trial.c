@@ -42,6 +42,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
     a->by_both = c->how.by_both;
     a->layout.few_blocks = c->few_blocks;
     a->layout.few_bytes = c->huge;
+    a->layout.one_block = c->one_block;
     a->layout.by_wgmma = lesson.by_wgmma;
     a->layout.fail_at = c->fail_at;
     memcpy(a->layout.fail_call, c->fail_call, sizeof c->fail_call);

@@ -492,12 +492,16 @@ static void run_round(uint32_t r) {
     if (cudev_reset_traffic) cudev_reset_traffic();
     name_results();
 #ifdef CPU_DEVICE
-    const int blocks[] = {
-        [ARENA_FEW] = CUDEV_FEW_BLOCKS,          [ARENA_LAST] = CUDEV_LAST_BLOCK,
-        [ARENA_MIXED] = CUDEV_MIXED_BLOCKS,      [ARENA_CROWDED] = CUDEV_CROWDED_BLOCKS,
-        [ARENA_FEW_OF_MANY] = CUDEV_FEW_OF_MANY, [ARENA_IN_TURN] = CUDEV_ALL_BLOCKS};
+    const int blocks[] = {[ARENA_FEW] = CUDEV_FEW_BLOCKS,
+                          [ARENA_LAST] = CUDEV_LAST_BLOCK,
+                          [ARENA_MIXED] = CUDEV_MIXED_BLOCKS,
+                          [ARENA_CROWDED] = CUDEV_CROWDED_BLOCKS,
+                          [ARENA_FEW_OF_MANY] = CUDEV_FEW_OF_MANY,
+                          [ARENA_IN_TURN] = CUDEV_ALL_BLOCKS,
+                          [ARENA_ONE] = CUDEV_ONE_BLOCK};
     if (layout->few_blocks == ARENA_CROWDED) setenv("CUDEV_WORKERS", "8", 1);
     if (layout->few_blocks == ARENA_IN_TURN) setenv("CUDEV_WORKERS", "1", 1);
+    cudev_choose_block(layout->one_block);
     cudev_run_few(blocks[layout->few_blocks], (int)layout->few_bytes);
     // A second call that is tried alone begins there, too.
     if (r == 1 || layout->rounds == 1) cudev_next_device();

@@ -63,7 +63,8 @@ static inline bool arena_is_written(uint32_t role) {
 }
 
 // Which blocks of large grids run: all, a few, the last one alone; all, in another order; all, more
-// at a time; a few, but all of grids of less than 8; or all, each when the one before has ended.
+// at a time; a few, but all of grids of less than 8; all, each when the one before has ended; or one
+// alone, which `one_block` chooses.
 enum arena_blocks {
     ARENA_ALL,
     ARENA_FEW,
@@ -71,7 +72,8 @@ enum arena_blocks {
     ARENA_MIXED,
     ARENA_CROWDED,
     ARENA_FEW_OF_MANY,
-    ARENA_IN_TURN
+    ARENA_IN_TURN,
+    ARENA_ONE
 };
 
 struct arena_tensor {
@@ -121,6 +123,7 @@ struct arena_layout {
     // enum arena_blocks. few_bytes 1: of large arrays the ends alone are there, and copied. See
     // check_reaches() (reach.h).
     uint32_t few_blocks, few_bytes;
+    uint32_t one_block;  // of n blocks number one_block n / 2^32 runs
     uint32_t by_wgmma;  // not 0: an altered run leaves mma.sync as it is
     // The fail_at-th call (from 1) of fail_call in round 0 fails; 0: none. A "query" that fails is
     // the next one in each round, and none in the last of several.

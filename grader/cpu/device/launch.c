@@ -64,6 +64,12 @@ void cudev_launches_ended(void) {
 static int few;
 static bool only_ends;
 
+static uint32_t chosen;  // cudev_choose_block()
+
+void cudev_choose_block(unsigned part) {
+    chosen = part;
+}
+
 void cudev_run_few(int blocks, int bytes) {
     few = blocks;
     only_ends = bytes != 0;
@@ -75,6 +81,10 @@ int cudev_only_ends(size_t bytes) {
 
 // The first block from number `block` on that runs; `blocks` if none does.
 static uint64_t next_of_few(uint64_t block, uint64_t blocks) {
+    if (few == CUDEV_ONE_BLOCK) {
+        const uint64_t one = (uint64_t)(0x1p-32 * (double)chosen * (double)blocks);
+        return block <= one ? one : blocks;
+    }
     if (few != CUDEV_FEW_BLOCKS && few != CUDEV_FEW_OF_MANY && few != CUDEV_LAST_BLOCK)
         return block;
     enum { EIGHTH = 8, MOST = 16, BEYOND_16_BITS = 1 << 16, FROM_THERE = 48 };

@@ -177,8 +177,12 @@ enum {
     CUDEV_MIXED_BLOCKS,
     CUDEV_FEW_OF_MANY,
     CUDEV_CROWDED_BLOCKS,
+    CUDEV_ONE_BLOCK,
 };
 void cudev_run_few(int blocks, int bytes);
+
+// CUDEV_ONE_BLOCK: of a launch of n blocks number part n / 2^32 runs, and no other.
+void cudev_choose_block(unsigned part);
 
 // Where CUDEV_FIRST_CARD names a card, the process begins on a device that poses as this one,
 // number 0 of 2. From this call on the current device is number 1, of CUDEV_CARD. Memory is the

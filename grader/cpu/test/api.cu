@@ -263,6 +263,13 @@ static void few_blocks(void) {
     CHECK(blocks_run(8, 2, 0) == 4 && blocks_run(65600, 1, 0) == 80);
     cudev_run_few(CUDEV_LAST_BLOCK, 0);
     CHECK(blocks_run(1, 1, 0) == 1 && blocks_run(65, 2, 0) == 1 && blocks_run(65, 2, 129) == 1);
+    cudev_run_few(CUDEV_ONE_BLOCK, 0);
+    cudev_choose_block(0);
+    CHECK(blocks_run(1, 1, 0) == 1 && blocks_run(65, 2, 0) == 1 && blocks_run(65, 2, 1) == 0);
+    cudev_choose_block(1u << 31);
+    CHECK(blocks_run(1, 1, 0) == 1 && blocks_run(65, 2, 65) == 1 && blocks_run(65, 2, 66) == 0);
+    cudev_choose_block(UINT32_MAX);
+    CHECK(blocks_run(1, 1, 0) == 1 && blocks_run(65, 2, 129) == 1);
     cudev_run_few(CUDEV_ALL_BLOCKS, 0);
     CHECK(blocks_run(65600, 1, 0) == 65600);
 }

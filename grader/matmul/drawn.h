@@ -1,0 +1,28 @@
+// drawn.h: costs of a product of sizes that people multiply, which are drawn. One drawn block of
+// the grid is run and looked at: in all of it nobody would wait for the instrumented build.
+#ifndef MATMUL_DRAWN_H
+#define MATMUL_DRAWN_H
+
+#include "matmul/product.h"
+
+struct drawn {
+    struct product p;  // after the run those elements of C are `untouched` that were not made
+    int64_t less;      // so many elements are missing in the last tiles
+    double made;       // multiplications of all elements of C that were made
+    double whole;      // the same with what is missing: tiles of the edge cost what whole ones do
+};
+
+// A product of drawn sizes, one of them above 1024: whole tiles, or some elements less of each. The
+// caller may set its parts before it is run.
+struct drawn drawn_product(struct check* c, const struct matmul* of);
+
+// Makes the case, whose data are fill()'s (NULL: whole numbers), and compares what the block has
+// made of C; the traffic is that of the block. If it has made nothing, or sums to which other
+// blocks add, all of them run. A mistake is first looked for in a small case of the same kind,
+// where it has its name. d has to live as long as the case.
+void drawn_run(struct drawn* d, void (*fill)(const struct product* p));
+
+// Like check_stored_once() of C, of the elements that were made.
+void drawn_stored_once(const struct drawn* d);
+
+#endif
