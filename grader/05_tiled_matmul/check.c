@@ -141,12 +141,13 @@ static void cheap(struct check* c) {
     multiplied_loaded_once(c, check_traffic(c));
     check_stored_once(c, "C");
     // Of sizes that people multiply a block costs as much for each product.
-    struct drawn d = drawn_product(c, &contract);
+    enum { DRAWN_K = 320 };
+    struct drawn d = drawn_product(c, &contract, DRAWN_K, SMALLEST_TILE - 1);
     drawn_run(&d, NULL);
     check_at_most(c, CAUSE_too_much_read, "elements of A and B loaded for each multiplication",
                   (double)check_traffic(c)->global_load_bytes / (4 * d.whole), 2.0 / SMALLEST_TILE);
     judge_threads(c);
-    multiplied_loaded_once(c, check_traffic(c));
+    drawn_loaded_once(&d);
     drawn_stored_once(&d);
     // So has a K of one tile, or less. A thread may load a few numbers besides, of a variable of
     // the device, say.

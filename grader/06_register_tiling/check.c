@@ -4,6 +4,7 @@
 // matrices packed and aligned.
 #include "check/check.h"
 #include "matmul/cases.h"
+#include "matmul/drawn.h"
 #include "mistakes.h"
 #include "register_tiling.h"
 #include "wall/arena.h"
@@ -213,23 +214,36 @@ static const struct arena_traffic* traffic(struct check* c) {
     judge_local(c);
     return check_traffic(c);
 }
+
+enum { APART = 8 };  // elements between aligned rows
+
+// Of sizes that people multiply: what one block moves. Aligned: whole tiles, and rows that are
+// apart.
+static struct drawn drawn(struct check* c, bool aligned) {
+    enum { DRAWN_K = 128, LESS = 7 };
+    struct drawn d = drawn_product(c, &contract, DRAWN_K, aligned ? 0 : LESS);
+    if (aligned) d.p.C_part.gap = d.p.A_part.gap = d.p.B_part.gap = APART;
+    drawn_run(&d, NULL);
+    judge_local(c);
+    return d;
+}
 static const double M_N_K = 2.0 * WHOLE * WHOLE * WHOLE_K;
 
 // Tiles of T x T of C read 2 M N K / T elements (README eq. 3). The budget allows T = 64.
-static void judge_read(struct check* c, const struct arena_traffic* t) {
+static void judge_read(struct check* c, const struct arena_traffic* t, double products) {
     check_at_most(c, CAUSE_too_much_read, "elements of A and B loaded for each multiplication",
-                  (double)t->global_load_bytes / (4 * M_N_K), 2.0 / 64);
+                  (double)t->global_load_bytes / (4 * products), 2.0 / 64);
 }
 
 // With tiles of any size an element is loaded once for each. Where nothing is aligned a launcher
 // may have another kernel: its tiles, which cover as many elements, are the same (README).
 static void read_once_per_tile(struct check* c) {
-    judge_read(c, traffic(c));
-    check_loaded_once(c, "A");
-    check_loaded_once(c, "B");
-    check_stored_once(c, "C");
+    const struct drawn d = drawn(c, false);
+    judge_read(c, check_traffic(c), d.whole);
+    drawn_loaded_once(&d);
+    drawn_stored_once(&d);
     const struct arena_traffic* t = traffic_apart(c, WHOLE - 1, WHOLE - 1, 2 * WHOLE_K - 1, 2);
-    judge_read(c, t);
+    judge_read(c, t, M_N_K);
     multiplied_loaded_once(c, t);
     check_stored_once(c, "C");
 }
@@ -238,23 +252,29 @@ static void read_once_per_tile(struct check* c) {
 // A request of a whole warp moves 128 bytes float by float, and 512 by float4. What requests could
 // have moved and did not counts for each byte that the item above allows, too: else useless float4
 // would make up for it.
-static void judge_four(struct check* c, int M, int N, int K) {
-    enum { GAP = 8 };
-    const double M_N = (double)M * N, M_N_K = M_N * K;
-    const struct arena_traffic* t = traffic_apart(c, M, N, K, GAP);
+static void judge_four(struct check* c, double M_N, double K) {
+    const double M_N_K = M_N * K;
+    const struct arena_traffic* t = check_traffic(c);
     double could = 512 * (double)(t->global_load_requests + t->global_store_requests);
     double bytes = (double)(t->global_load_bytes + t->global_store_bytes);
     check_at_most(c, CAUSE_narrow_access, "global requests of a warp for each 512 bytes",
                   fmax(could / bytes, 1 + (could - bytes) / (4 * (M_N_K * 2 / 64 + M_N))), 1.5);
 }
 
+static void four_of(struct check* c, int M, int N, int K) {
+    (void)traffic_apart(c, M, N, K, APART);
+    judge_four(c, (double)M * N, K);
+}
+
 // Of how many rows there are nothing is asked; of the others' sizes, that they are multiples of 4.
 // The last tiles lack little: lanes without work make requests, too.
 static void four_at_a_time(struct check* c) {
-    judge_four(c, WHOLE, WHOLE, 2 * WHOLE_K);
+    four_of(c, WHOLE, WHOLE, 2 * WHOLE_K);
     const int M = WHOLE / 2 - 2 * (int)check_pick(c, 0, 7) - 1;
-    judge_four(c, M, WHOLE / 2, WHOLE_K);
-    judge_four(c, M, WHOLE / 2 - 4, WHOLE_K - 4);
+    four_of(c, M, WHOLE / 2, WHOLE_K);
+    four_of(c, M, WHOLE / 2 - 4, WHOLE_K - 4);
+    const struct drawn d = drawn(c, true);
+    judge_four(c, d.made / (double)d.p.K, (double)d.p.K);
 }
 
 // A sum a thread takes 2 wavefronts for the 32 multiplications of a warp; 8 x 8 sums take 16 / 64
@@ -280,7 +300,8 @@ static void judge_sharing(struct check* c, const struct arena_traffic* t, double
 // are apart are no other case.
 static void registers_share(struct check* c) {
     const int64_t odd = WHOLE - 2 * check_pick(c, 0, 3) - 1;
-    judge_sharing(c, traffic_apart(c, WHOLE, WHOLE, WHOLE_K, 0), M_N_K / 2);
+    const struct drawn d = drawn(c, false);
+    judge_sharing(c, check_traffic(c), d.whole);
     judge_sharing(c,
                   traffic_apart(c, WHOLE - 4 * check_pick(c, 1, 7), WHOLE - 4 * check_pick(c, 1, 7),
                                 WHOLE_K - 4 * check_pick(c, 1, 3), 8),

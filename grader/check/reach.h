@@ -120,8 +120,8 @@ void check_run_few_of_many(struct check* c);
 void check_run_last_block(struct check* c);
 void check_run_all_blocks(struct check* c);  // none is left out, and the rest likewise
 
-// check_run() of the running case, of each launch of which one block runs, which is drawn: counts of
-// a large grid in little time. Nobody can know which it is, and be cheap there alone. False if the
+// check_run() of the running case, of each launch of which one drawn block runs: for counts of a
+// large grid in little time. Nobody can know which it is, and be cheap there alone. False if the
 // program has crashed, or not ended, or has a finding.
 bool check_run_one_block(struct check* c);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check/reach.h"
+#include "matmul/cases.h"
 #include "wall/arena.h"
 
 // Whole tiles of `low` to `high` elements together, or one more.
@@ -12,16 +13,19 @@ static int64_t whole_tiles_of(struct check* c, int64_t tile, int64_t low, int64_
     return tile * check_pick(c, CEIL_DIV(low, tile), CEIL_DIV(high, tile));
 }
 
-struct drawn drawn_product(struct check* c, const struct matmul* of) {
-    enum { LOW = 130, HIGH = 400, LARGE = 1025, LARGEST = 1300, SIZES = 3, MOST_LESS = 7 };
-    const int64_t tile[SIZES] = {of->whole_M, of->whole_N, of->whole_K};
-    const int large = (int)check_pick(c, 0, SIZES - 1);
-    const int64_t less = check_pick(c, 0, 1) ? check_pick(c, 1, MOST_LESS) : 0;
-    int64_t size[SIZES];
-    for (int i = 0; i < SIZES; i++)
-        size[i] = whole_tiles_of(c, tile[i], i == large ? LARGE : LOW, i == large ? LARGEST : HIGH);
+struct drawn drawn_product(struct check* c, const struct matmul* of, int64_t most_K,
+                           int most_less) {
+    enum { LOW = 130, HIGH = 400, LARGE = 1025, LARGEST = 1300, LONG = 4, SELDOM = 8 };
+    const bool is_wide = check_pick(c, 0, 1);
+    const int64_t M =
+        whole_tiles_of(c, of->whole_M, is_wide ? LOW : LARGE, is_wide ? HIGH : LARGEST);
+    const int64_t N =
+        whole_tiles_of(c, of->whole_N, is_wide ? LARGE : LOW, is_wide ? LARGEST : HIGH);
+    const int64_t times = check_pick(c, 1, SELDOM) == 1 ? LONG : 1;
+    const int64_t K = whole_tiles_of(c, of->whole_K, times * most_K / 2, times * most_K);
+    const int64_t less = check_pick(c, 0, 1) ? check_pick(c, 0, most_less) : 0;
     return (struct drawn){
-        .p = product_of(c, of, size[0] - less, size[1] - less, size[2] - less),
+        .p = product_of(c, of, M - less, N - less, K - less),
         .less = less,
     };
 }
@@ -108,6 +112,16 @@ void drawn_run(struct drawn* d, void (*fill)(const struct product* p)) {
     run_all(&d->p, fill);
     d->made = (double)d->p.M * (double)d->p.N * (double)d->p.K;
     d->whole = d->made;
+}
+
+void drawn_loaded_once(const struct drawn* d) {
+    struct check* c = d->p.check;
+    if (d->less > 0) {
+        multiplied_loaded_once(c, check_traffic(c));
+        return;
+    }
+    check_loaded_once(c, "A");
+    check_loaded_once(c, "B");
 }
 
 void drawn_stored_once(const struct drawn* d) {

@@ -63,8 +63,8 @@ static inline bool arena_is_written(uint32_t role) {
 }
 
 // Which blocks of large grids run: all, a few, the last one alone; all, in another order; all, more
-// at a time; a few, but all of grids of less than 8; all, each when the one before has ended; or one
-// alone, which `one_block` chooses.
+// at a time; a few, but all of grids of less than 8; all, each when the one before has ended; or
+// the one that `one_block` chooses.
 enum arena_blocks {
     ARENA_ALL,
     ARENA_FEW,
