@@ -219,13 +219,13 @@ enum { APART = 8 };  // elements between aligned rows
 
 // Of sizes that people multiply: what one block moves. Aligned: whole tiles, and rows that are
 // apart.
-static struct drawn drawn(struct check* c, bool aligned) {
+static const struct arena_traffic* traffic_drawn(struct check* c, struct drawn* d, bool aligned) {
     enum { DRAWN_K = 128, LESS = 7 };
-    struct drawn d = drawn_product(c, &contract, DRAWN_K, aligned ? 0 : LESS);
-    if (aligned) d.p.C_part.gap = d.p.A_part.gap = d.p.B_part.gap = APART;
-    drawn_run(&d, NULL);
+    *d = drawn_product(c, &contract, DRAWN_K, aligned ? 0 : LESS);
+    if (aligned) d->p.C_part.gap = d->p.A_part.gap = d->p.B_part.gap = APART;
+    drawn_run(d, NULL);
     judge_local(c);
-    return d;
+    return check_traffic(c);
 }
 static const double M_N_K = 2.0 * WHOLE * WHOLE * WHOLE_K;
 
@@ -238,11 +238,12 @@ static void judge_read(struct check* c, const struct arena_traffic* t, double pr
 // With tiles of any size an element is loaded once for each. Where nothing is aligned a launcher
 // may have another kernel: its tiles, which cover as many elements, are the same (README).
 static void read_once_per_tile(struct check* c) {
-    const struct drawn d = drawn(c, false);
-    judge_read(c, check_traffic(c), d.whole);
+    struct drawn d;
+    const struct arena_traffic* t = traffic_drawn(c, &d, false);
+    judge_read(c, t, d.whole);
     drawn_loaded_once(&d);
     drawn_stored_once(&d);
-    const struct arena_traffic* t = traffic_apart(c, WHOLE - 1, WHOLE - 1, 2 * WHOLE_K - 1, 2);
+    t = traffic_apart(c, WHOLE - 1, WHOLE - 1, 2 * WHOLE_K - 1, 2);
     judge_read(c, t, M_N_K);
     multiplied_loaded_once(c, t);
     check_stored_once(c, "C");
@@ -273,7 +274,8 @@ static void four_at_a_time(struct check* c) {
     const int M = WHOLE / 2 - 2 * (int)check_pick(c, 0, 7) - 1;
     four_of(c, M, WHOLE / 2, WHOLE_K);
     four_of(c, M, WHOLE / 2 - 4, WHOLE_K - 4);
-    const struct drawn d = drawn(c, true);
+    struct drawn d;
+    (void)traffic_drawn(c, &d, true);
     judge_four(c, d.made / (double)d.p.K, (double)d.p.K);
 }
 
@@ -300,8 +302,9 @@ static void judge_sharing(struct check* c, const struct arena_traffic* t, double
 // are apart are no other case.
 static void registers_share(struct check* c) {
     const int64_t odd = WHOLE - 2 * check_pick(c, 0, 3) - 1;
-    const struct drawn d = drawn(c, false);
-    judge_sharing(c, check_traffic(c), d.whole);
+    struct drawn d;
+    const struct arena_traffic* t = traffic_drawn(c, &d, false);
+    judge_sharing(c, t, d.whole);
     judge_sharing(c,
                   traffic_apart(c, WHOLE - 4 * check_pick(c, 1, 7), WHOLE - 4 * check_pick(c, 1, 7),
                                 WHOLE_K - 4 * check_pick(c, 1, 3), 8),

@@ -4,6 +4,7 @@
 #include "check/check.h"
 #include "base/dtype.h"
 #include "matmul/cases.h"
+#include "matmul/drawn.h"
 #include "mistakes.h"
 #include "tensor_core_matmul.h"
 #include "wall/arena.h"
@@ -163,28 +164,46 @@ static void safe(struct check* c) {
 
 // ---- costs, of one call each
 
-// A case whose products are all made by mma.sync, 16 * 8 * 16 multiplications each; its traffic.
-// Numbers have all 8 bits: a sum of up to 256 of their products is exact in float. In B they are
-// large, and in A from a random row on.
+// Numbers that have all 8 bits: a sum of up to 256 of their products is exact in float, and more
+// terms of both signs stay below as much. In B they are large, and in A from a random row on.
+static void fill_with_digits(const struct product* p) {
+    const int64_t large = check_pick(p->check, p->M / 4, 3 * p->M / 4);
+    fill_digits(p->check, p->A.t, p->M * p->K, 0x1p4);
+    fill_digits(p->check, p->A.t, large * p->K, 0x1p-10);
+    fill_digits(p->check, p->B.t, p->K * p->N, 0x1p4);
+}
+
+// Have all these products been made by mma.sync, 16 * 8 * 16 multiplications each?
+static const struct arena_traffic* judge_mma(struct check* c, const struct product* p,
+                                             double products) {
+    const struct arena_traffic* t = check_traffic(c);
+    check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by mma.sync",
+                  1 - (double)t->mma * 2048 / products, 0);
+    multiplied_as_altered(c, p);
+    return t;
+}
+
+// A case whose products are all made by mma.sync; its traffic.
 static const struct arena_traffic* multiplied_by_mma_from(struct check* c, int64_t M, int64_t N,
                                                           int64_t K, int64_t first) {
     struct product p = product_of(c, &contract, M, N, K);
-    int64_t large = check_pick(c, M / 4, 3 * M / 4);
     p.C_part.first = p.A_part.first = p.B_part.first = first;
     check_watch(c, WATCH_PROFILE);
     check_case(c, "M = %lld, N = %lld, K = %lld%s", (long long)M, (long long)N, (long long)K,
                first ? ", all begin 1 element later" : "");
     product_declare(&p);
-    fill_digits(c, p.A.t, M * K, 0x1p4);
-    fill_digits(c, p.A.t, large * K, 0x1p-10);
-    fill_digits(c, p.B.t, K * N, 0x1p4);
+    fill_with_digits(&p);
     check_run(c);
     product_compare(&p);
-    const struct arena_traffic* t = check_traffic(c);
-    check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by mma.sync",
-                  1 - (double)t->mma * 2048 / ((double)M * (double)N * (double)K), 0);
-    multiplied_as_altered(c, &p);
-    return t;
+    return judge_mma(c, &p, (double)M * (double)N * (double)K);
+}
+
+// The same of sizes that people multiply: what one block moves.
+static const struct arena_traffic* drawn_by_mma(struct check* c, struct drawn* d, int less) {
+    enum { DRAWN_K = 128 };
+    *d = drawn_product(c, &contract, DRAWN_K, less);
+    drawn_run(d, fill_with_digits);
+    return judge_mma(c, &d->p, d->made);
 }
 
 static const struct arena_traffic* multiplied_by_mma(struct check* c, int64_t M, int64_t N,
@@ -192,10 +211,11 @@ static const struct arena_traffic* multiplied_by_mma(struct check* c, int64_t M,
     return multiplied_by_mma_from(c, M, N, K, 0);
 }
 
-// Whole tiles; tiles past every edge; rows of an odd number of elements. Then one step along K, for
+// Large matrices; tiles past every edge; rows of an odd number of elements. Then one step along K, for
 // the rows of one product alone; and many where nothing begins at a multiple of 4 bytes.
 static void on_tensor_cores(struct check* c) {
-    multiplied_by_mma(c, WHOLE_M, WHOLE_N, WHOLE_K);
+    struct drawn d;
+    drawn_by_mma(c, &d, 7);
     multiplied_by_mma(c, check_pick(c, 66, 127), 8 * check_pick(c, 3, 7), 40);
     multiplied_by_mma(c, check_pick(c, 18, 63), 2 * check_pick(c, 18, 31) + 1, 33);
     multiplied_by_mma(c, 16, 8 * check_pick(c, 1, 3), 16);
@@ -211,23 +231,22 @@ static const struct arena_traffic* traffic_odd(struct check* c, int64_t M, int64
 
 // Tiles of TILE x TILE of C read every element of A N / TILE times and every element of B M / TILE
 // times (README eq. 4). The tiles of the edge cost what whole ones do.
-static void judge_read(struct check* c, const struct arena_traffic* t, int tile) {
-    const double M = WHOLE_M, N = WHOLE_N, K = 2 * WHOLE_K;
-    check_at_most(c, CAUSE_too_much_read, "times that an element of A or B is loaded, on average",
-                  (double)t->global_load_bytes / (2 * (M * K + K * N)),
-                  (M * K * N / tile + K * N * M / tile) / (M * K + K * N));
+static void judge_read(struct check* c, const struct arena_traffic* t, double products, int tile) {
+    check_at_most(c, CAUSE_too_much_read, "elements of A and B loaded for each multiplication",
+                  (double)t->global_load_bytes / (2 * products), 2.0 / tile);
 }
 
 // The budget allows tiles of 64, a warp's. With tiles of any size an element is loaded once for
 // each. Where nothing is aligned a launcher may have another kernel. Nobody says that it is fast:
 // tiles of 32 will do.
 static void read_once_per_tile(struct check* c) {
-    judge_read(c, multiplied_by_mma(c, WHOLE_M, WHOLE_N, 2 * WHOLE_K), 64);
-    check_loaded_once(c, "A");
-    check_loaded_once(c, "B");
-    check_stored_once(c, "C");
-    const struct arena_traffic* t = traffic_odd(c, WHOLE_M, WHOLE_N, 2 * WHOLE_K);
-    judge_read(c, t, 32);
+    struct drawn d;
+    const struct arena_traffic* t = drawn_by_mma(c, &d, 0);
+    judge_read(c, t, d.whole, 64);
+    drawn_loaded_once(&d);
+    drawn_stored_once(&d);
+    t = traffic_odd(c, WHOLE_M, WHOLE_N, 2 * WHOLE_K);
+    judge_read(c, t, 2.0 * WHOLE_M * WHOLE_N * WHOLE_K, 32);
     multiplied_loaded_once(c, t);
     check_stored_once(c, "C");
 }
@@ -236,8 +255,10 @@ static void read_once_per_tile(struct check* c) {
 // other shares takes 6 wavefronts.
 static void no_conflicts(struct check* c) {
     enum { MMA = WHOLE_M * WHOLE_N * WHOLE_K / 2048 };
-    multiplied_without_conflicts(c, multiplied_by_mma(c, WHOLE_M, WHOLE_N, WHOLE_K), 12 * MMA);
-    const struct arena_traffic* t = traffic_odd(c, WHOLE_M / 2, WHOLE_N / 2, WHOLE_K);
+    struct drawn d;
+    const struct arena_traffic* t = drawn_by_mma(c, &d, 0);
+    multiplied_without_conflicts(c, t, 12 * d.whole / 2048);
+    t = traffic_odd(c, WHOLE_M / 2, WHOLE_N / 2, WHOLE_K);
     multiplied_loads_without_conflicts(c, t, 3 * MMA);
 }
 

@@ -601,7 +601,7 @@ void multiplied_as_altered(struct check* c, const struct product* p) {
         for (int64_t j = 0; j < p->N; j++) {
             const int64_t e = place_in(&p->C, i, j);
             double size = 0;
-            for (int64_t k = 0; k < p->K; k++) {
+            for (int64_t k = 0; k < p->K && !p->C.t->untouched[e]; k++) {
                 double product = check_multiplied(c, p->A.t->value[place_in(&p->A, i, k)],
                                                   p->B.t->value[place_in(&p->B, k, j)]);
                 altered[e] += product;

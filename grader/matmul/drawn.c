@@ -15,7 +15,7 @@ static int64_t whole_tiles_of(struct check* c, int64_t tile, int64_t low, int64_
 
 struct drawn drawn_product(struct check* c, const struct matmul* of, int64_t most_K,
                            int most_less) {
-    enum { LOW = 130, HIGH = 400, LARGE = 1025, LARGEST = 1300, LONG = 4, SELDOM = 8 };
+    enum { LOW = 130, HIGH = 256, LARGE = 1025, LARGEST = 1100, LONG = 4, SELDOM = 8 };
     const bool is_wide = check_pick(c, 0, 1);
     const int64_t M =
         whole_tiles_of(c, of->whole_M, is_wide ? LOW : LARGE, is_wide ? HIGH : LARGEST);
