@@ -7,6 +7,7 @@
 #include "check/check.h"
 #include "check/reach.h"
 #include "matmul/cases.h"
+#include "matmul/drawn.h"
 #include "matmul/mistakes.h"
 #include "matmul_coalesced.h"
 #include "wall/arena.h"
@@ -32,11 +33,17 @@ static void on_a_grid(struct check* c) {
     choose(c, true, BLOCKS);
 }
 
+// Of as many no block of usual size is without work in a large matrix.
+static void on_a_large_grid(struct check* c) {
+    choose(c, true, check_pick(c, 100, 160));
+}
+
 #define LIKE_ALL                                                                             \
     .dtype = F32, .max_size = MATMUL_COALESCED_MAX_SIZE, .whole_M = WHOLE, .whole_N = WHOLE, \
     .whole_K = 2 * WHOLE, .largest = 4, .smallest_tile = SMALLEST_BLOCK
 static const struct matmul contract = {LIKE_ALL, .more = one_each};
 static const struct matmul with_blocks = {LIKE_ALL, .more = on_a_grid};
+static const struct matmul with_many_blocks = {LIKE_ALL, .more = on_a_large_grid};
 static const struct matmul of_blocks = {LIKE_ALL};  // a case declares both itself
 static const struct matmul* const both[] = {&contract, &with_blocks};
 
@@ -259,26 +266,44 @@ static void safe(struct check* c) {
 // loads that nobody needs could hide the others.
 enum { COST_M = 2 * WHOLE, COST_N = 3 * WHOLE, COST_K = 2 * WHOLE, NARROW = WHOLE / 2 };
 
-// `odd`: rows begin anywhere, so 8 lanes side by side may touch a sector more.
-static void judge_sectors(struct check* c, bool odd) {
+// `odd`: rows begin anywhere, so 8 lanes side by side may touch a sector more. of_blocks: elements
+// of C, with those that are missing in the last blocks.
+static void judge_moved(struct check* c, double products, double sums, double of_blocks, bool odd,
+                        const struct drawn* drawn) {
     const struct arena_traffic* t = check_traffic(c);
-    const int64_t M = check_int_of(c, "M"), N = check_int_of(c, "N");
-    const double sums = (double)(M * N);
-    const double of_blocks = (double)(CEIL_DIV(M, NARROW) * CEIL_DIV(N, NARROW) * NARROW * NARROW);
-    double needed = 2.0 * sums * (double)check_int_of(c, "K") / 32, stores = sums / 32;
+    double needed = 2 * products / 32, stores = sums / 32;
     double loads = fmin((double)t->global_load_requests, needed);
     check_at_most(c, CAUSE_uncoalesced, "sectors moved in vain for each load of a warp, of A and B",
                   (double)t->global_load_excess_sectors / loads, odd ? 3 : 2);
     stores = fmin((double)t->global_store_requests, stores);
     check_at_most(c, CAUSE_uncoalesced, "sectors moved in vain for each store of a warp, to C",
                   (double)t->global_store_excess_sectors / stores, odd ? 5 : 1);
-    check_stored_once(c, "C");
+    if (drawn)
+        drawn_stored_once(drawn);
+    else
+        check_stored_once(c, "C");
     // Lanes that go one after another move nothing in vain, and are no faster. A block may leave
     // three lanes of four without work.
     check_at_most(c, CAUSE_idle_lanes, "requests that load, for each that whole warps need",
                   (double)t->global_load_requests / needed, 4);
     check_at_most(c, CAUSE_idle_lanes, "requests that store, for each that whole warps need",
                   (double)t->global_store_requests / (of_blocks / 32), 4);
+}
+
+static void judge_sectors(struct check* c, bool odd) {
+    const int64_t M = check_int_of(c, "M"), N = check_int_of(c, "N");
+    const double sums = (double)(M * N);
+    const double of_blocks = (double)(CEIL_DIV(M, NARROW) * CEIL_DIV(N, NARROW) * NARROW * NARROW);
+    judge_moved(c, sums * (double)check_int_of(c, "K"), sums, of_blocks, odd, NULL);
+}
+
+// Of sizes that people multiply: what one block moves.
+static void judge_drawn(struct check* c, const struct matmul* of) {
+    enum { DRAWN_K = 128, LESS = 7 };
+    struct drawn d = drawn_product(c, of, DRAWN_K, LESS);
+    drawn_run(&d, NULL);
+    const double K = (double)(d.p.K + d.less);
+    judge_moved(c, d.whole, d.made / (double)d.p.K, d.whole / K, d.less > 0, &d);
 }
 
 // A long sum stays in a register to its end, too.
@@ -297,6 +322,7 @@ static void coalesced(struct check* c) {
     judge_sectors(c, false);
     sizes(c, LONG_M, LONG_N, LONG_K);
     check_stored_once(c, "C");
+    judge_drawn(c, &contract);
 }
 
 static void coalesced_grid(struct check* c) {
@@ -313,6 +339,7 @@ static void coalesced_grid(struct check* c) {
     judge_sectors(c, false);
     stride(c, LONG_M, LONG_N, LONG_K, blocks[0]);
     check_stored_once(c, "C");
+    judge_drawn(c, &with_many_blocks);
 }
 
 // ---- items: how a grid runs

@@ -79,7 +79,7 @@ static void begin(struct product* p, void (*fill)(const struct product* p), cons
     if (fill)
         fill(p);
     else
-        product_fill(p, -p->of->largest, p->of->largest);
+        product_fill(p, 1, p->of->largest);
 }
 
 static void run_all(struct product* p, void (*fill)(const struct product* p)) {

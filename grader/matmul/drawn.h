@@ -17,10 +17,10 @@ struct drawn {
 // run.
 struct drawn drawn_product(struct check* c, const struct matmul* of, int64_t most_K, int most_less);
 
-// Makes the case, whose data are fill()'s (NULL: whole numbers), and compares what the block has
-// made of C; the traffic is that of the block. If it has made nothing, or sums to which other
-// blocks add, all of them run. A mistake is first looked for in a small case of the same kind,
-// where it has its name. d has to live as long as the case.
+// Makes the case, whose data are fill()'s (NULL: whole numbers above 0), and compares what the
+// block has made of C; the traffic is that of the block. If it has made nothing, or sums to which
+// other blocks add, all of them run. A mistake is first looked for in a small case of the same
+// kind, where it has its name. d has to live as long as the case.
 void drawn_run(struct drawn* d, void (*fill)(const struct product* p));
 
 // Like check_loaded_once() of A and B, where nothing is missing in the last tiles; else like
