@@ -9,6 +9,7 @@
 #include "cpu/cards/cards.h"
 #include "hopper_matmul.h"
 #include "matmul/cases.h"
+#include "matmul/drawn.h"
 #include "mistakes.h"
 #include "wall/arena.h"
 
@@ -362,25 +363,47 @@ static void safe(struct check* c) {
 
 // ---- costs, of one call each
 
-// A case whose products are all made by wgmma; its traffic. Numbers have all 8 bits: a sum of up to
-// 256 of their products is exact in float. In B they are large, and in A from a random row on.
+// Numbers that have all 8 bits: a sum of up to 256 of their products is exact in float, and more
+// terms of both signs stay below as much. In B they are large, and in A from a random row on.
+static void fill_with_digits(const struct product* p) {
+    const int64_t large = check_pick(p->check, p->M / 4, 3 * p->M / 4);
+    fill_digits(p->check, p->A.t, p->A.t->count, 0x1p-10);
+    fill_digits(p->check, p->B.t, p->B.t->count, 0x1p4);
+    for (int64_t i = large; i < p->M; i++)
+        for (int64_t k = 0; k < p->K; k++) p->A.t->value[place_in(&p->A, i, k)] *= 0x1p14;
+}
+
+// Have all these products been made by wgmma?
+static const struct arena_traffic* judge_wgmma(struct check* c, const struct product* p,
+                                               double products) {
+    const struct arena_traffic* t = check_traffic(c);
+    check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by wgmma",
+                  1 - (double)t->wgmma_multiplications / products, 0);
+    multiplied_as_altered(c, p);
+    return t;
+}
+
+// A case whose products are all made by wgmma; its traffic.
 static const struct arena_traffic* multiplied_by_wgmma(struct check* c, int64_t M, int64_t N,
                                                        int64_t K, int layout) {
     struct product p = begin(c, M, N, K, layout);
-    int64_t large = check_pick(c, M / 4, 3 * M / 4);
     check_watch(c, WATCH_PROFILE);
     product_declare(&p);
-    fill_digits(c, p.A.t, p.A.t->count, 0x1p-10);
-    fill_digits(c, p.B.t, p.B.t->count, 0x1p4);
-    for (int64_t i = large; i < M; i++)
-        for (int64_t k = 0; k < K; k++) p.A.t->value[place_in(&p.A, i, k)] *= 0x1p14;
+    fill_with_digits(&p);
     check_run(c);
     product_compare(&p);
-    const struct arena_traffic* t = check_traffic(c);
-    check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by wgmma",
-                  1 - (double)t->wgmma_multiplications / ((double)M * (double)N * (double)K), 0);
-    multiplied_as_altered(c, &p);
-    return t;
+    return judge_wgmma(c, &p, (double)M * (double)N * (double)K);
+}
+
+enum { LESS = 7 };
+
+// Of sizes that people multiply: what one block moves, or a pair of blocks.
+static const struct arena_traffic* traffic_drawn(struct check* c, struct drawn* d, int less) {
+    enum { DRAWN_K = 192 };
+    *d = drawn_product(c, &contract, DRAWN_K, less);
+    d->p.transpose_A = d->p.transpose_B = check_pick(c, 0, 1);
+    drawn_run(d, fill_with_digits);
+    return check_traffic(c);
 }
 
 // The same with any numbers: who multiplies is another item's.
@@ -391,10 +414,12 @@ static const struct arena_traffic* traffic(struct check* c, int64_t M, int64_t N
     return check_traffic(c);
 }
 
-// Whole tiles; tiles past every edge, stored transposed. Then one matrix alone is, for which a
+// Large matrices; tiles past every edge, stored transposed. Then one matrix alone is, for which a
 // launcher has another kernel: with one step along K, and with two tiles. Then few rows.
 static void on_tensor_cores(struct check* c) {
-    multiplied_by_wgmma(c, WHOLE_M, WHOLE_N, WHOLE_K, 0);
+    struct drawn d;
+    traffic_drawn(c, &d, LESS);
+    judge_wgmma(c, &d.p, d.made);
     multiplied_by_wgmma(c, check_pick(c, 66, 127), 8 * check_pick(c, 3, 7), 40, 3);
     multiplied_by_wgmma(c, 64, 8 * check_pick(c, 3, 7), 16, 1);
     multiplied_by_wgmma(c, 64, 8 * check_pick(c, 3, 7), WHOLE_K + 8, 2);
@@ -409,29 +434,32 @@ static void judge_tma(struct check* c, const struct arena_traffic* t) {
 // All of A, B and C moves by TMA: but for what a launcher may load besides. So do tiles past every
 // edge, stored transposed or not: TMA takes them all.
 static void moved_by_tma(struct check* c) {
+    struct drawn d;
+    judge_tma(c, traffic_drawn(c, &d, LESS));
     judge_tma(c, multiplied_by_wgmma(c, WHOLE_M, WHOLE_N, 4 * WHOLE_K, 0));
     for (int layout = 0; layout < 4; layout += 3)
         judge_tma(c, traffic(c, WHOLE_M - check_pick(c, 1, 7), WHOLE_N / 2 - check_pick(c, 1, 7),
                              WHOLE_K - check_pick(c, 1, 7), layout));
 }
 
-// Tiles of TILE x TILE of C read every element of A N / TILE times and every element of B M / TILE
-// times (README eq. 2). The budget allows 128 x 128.
-static void judge_read(struct check* c, const struct arena_traffic* t, double M, double N,
-                       double K) {
+// Tiles of TILE x TILE of C read 2 M N K / TILE elements (README eq. 2). The budget allows 128 x
+// 128.
+static void judge_read(struct check* c, const struct arena_traffic* t, double products) {
     enum { TILE = 128 };
-    check_at_most(c, CAUSE_too_much_read, "times that an element of A or B is loaded, on average",
-                  (double)t->global_load_bytes / (2 * (M * K + K * N)),
-                  (M * K * N / TILE + K * N * M / TILE) / (M * K + K * N));
-    check_stored_once(c, "C");
+    check_at_most(c, CAUSE_too_much_read, "elements of A and B loaded for each multiplication",
+                  (double)t->global_load_bytes / (2 * products), 2.0 / TILE);
 }
 
 // The same of matrices that are stored transposed: of 384 columns, which are whole tiles of 128 and
 // of 192.
 static void read_once_per_tile(struct check* c) {
-    enum { M = 2 * WHOLE_M, N = 2 * WHOLE_N, K = 2 * WHOLE_K, FEWER = 384 };
-    judge_read(c, multiplied_by_wgmma(c, M, N, K, 0), M, N, K);
-    judge_read(c, traffic(c, M, FEWER, WHOLE_K, 3), M, FEWER, WHOLE_K);
+    enum { M = 2 * WHOLE_M, FEWER = 384 };
+    struct drawn d;
+    const struct arena_traffic* t = traffic_drawn(c, &d, 0);
+    judge_read(c, t, d.whole);
+    drawn_stored_once(&d);
+    judge_read(c, traffic(c, M, FEWER, WHOLE_K, 3), (double)M * FEWER * WHOLE_K);
+    check_stored_once(c, "C");
 }
 
 static const struct item items[] = {
