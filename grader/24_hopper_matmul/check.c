@@ -398,9 +398,10 @@ static const struct arena_traffic* multiplied_by_wgmma(struct check* c, int64_t 
 enum { LESS = 7 };
 
 // Of sizes that people multiply: what one block moves, or a pair of blocks.
-static const struct arena_traffic* traffic_drawn(struct check* c, struct drawn* d, int less) {
+static const struct arena_traffic* traffic_drawn(struct check* c, const struct matmul* of,
+                                                 struct drawn* d, int less) {
     enum { DRAWN_K = 192 };
-    *d = drawn_product(c, &contract, DRAWN_K, less);
+    *d = drawn_product(c, of, DRAWN_K, less);
     d->p.transpose_A = d->p.transpose_B = check_pick(c, 0, 1);
     drawn_run(d, fill_with_digits);
     return check_traffic(c);
@@ -418,7 +419,7 @@ static const struct arena_traffic* traffic(struct check* c, int64_t M, int64_t N
 // launcher has another kernel: with one step along K, and with two tiles. Then few rows.
 static void on_tensor_cores(struct check* c) {
     struct drawn d;
-    traffic_drawn(c, &d, LESS);
+    traffic_drawn(c, &contract, &d, LESS);
     judge_wgmma(c, &d.p, d.made);
     multiplied_by_wgmma(c, check_pick(c, 66, 127), 8 * check_pick(c, 3, 7), 40, 3);
     multiplied_by_wgmma(c, 64, 8 * check_pick(c, 3, 7), 16, 1);
@@ -435,7 +436,7 @@ static void judge_tma(struct check* c, const struct arena_traffic* t) {
 // edge, stored transposed or not: TMA takes them all.
 static void moved_by_tma(struct check* c) {
     struct drawn d;
-    judge_tma(c, traffic_drawn(c, &d, LESS));
+    judge_tma(c, traffic_drawn(c, &contract, &d, LESS));
     judge_tma(c, multiplied_by_wgmma(c, WHOLE_M, WHOLE_N, 4 * WHOLE_K, 0));
     for (int layout = 0; layout < 4; layout += 3)
         judge_tma(c, traffic(c, WHOLE_M - check_pick(c, 1, 7), WHOLE_N / 2 - check_pick(c, 1, 7),
@@ -455,7 +456,9 @@ static void judge_read(struct check* c, const struct arena_traffic* t, double pr
 static void read_once_per_tile(struct check* c) {
     enum { M = 2 * WHOLE_M, FEWER = 384 };
     struct drawn d;
-    const struct arena_traffic* t = traffic_drawn(c, &d, 0);
+    struct matmul whole = contract;
+    whole.whole_N = 3 * WHOLE_N;  // whole tiles of 192 columns, too
+    const struct arena_traffic* t = traffic_drawn(c, &whole, &d, 0);
     judge_read(c, t, d.whole);
     drawn_stored_once(&d);
     judge_read(c, traffic(c, M, FEWER, WHOLE_K, 3), (double)M * FEWER * WHOLE_K);
