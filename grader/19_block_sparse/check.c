@@ -461,9 +461,11 @@ static void forward_cheap(struct check* c) {
 // What a launcher may have other kernels for: d = 128, several heads, rows with gaps, a last block
 // that is short. One tile has all queries: it reads K and V of the active blocks once.
 static void forward_cheap_elsewhere(struct check* c) {
-    enum { N_Q = 8, HEADS = 2 };
-    const struct problem p = with_d(sizes(c, &of_forward, HEADS, N_Q, 3 * BLOCK - 16), 128);
-    const double row = 2 * (double)p.d * HEADS;
+    enum { N_Q = 8 };
+    const int64_t heads = check_pick(c, 2, 3);
+    const struct problem p =
+        with_heads(with_d(sizes(c, &of_forward, 1, N_Q, 3 * BLOCK - 16), 128), 2, heads);
+    const double row = 2 * (double)(p.d * p.B * p.H);
     check_at_most(c, CAUSE_inactive_read, "times that K and V of the active blocks are read",
                   (read_with_gaps(p, "010 100") - row * N_Q) / (2 * row * BLOCK), 1.5);
 }
@@ -473,10 +475,12 @@ static void forward_cheap_elsewhere(struct check* c) {
 static void cheap_elsewhere(struct check* c) {
     enum { N = 8, LONG = 2 * BLOCK - 16 };
     static const char* const one[] = {"10", "1/0"};
+    const int of_many_heads = (int)check_pick(c, 0, 1);
     for (int column = 0; column < 2; column++) {
         const int64_t N_q = column ? LONG : N, N_k = column ? N : LONG;
-        const struct problem p = with_d(sizes(c, &of_backward, 1, N_q, N_k), 128);
-        const double once = 4.0 * (double)(p.d * (2 * N_q + N_k));
+        struct problem p = with_d(sizes(c, &of_backward, 1, N_q, N_k), 128);
+        if (column == of_many_heads) p = with_heads(p, 2, check_pick(c, 2, 3));
+        const double once = 4.0 * (double)(p.B * p.H * p.d * (2 * N_q + N_k));
         const double both = read_with_gaps(p, "1") - once;
         check_at_most(c, CAUSE_inactive_read,
                       "bytes read again for one block of two, of those for both",

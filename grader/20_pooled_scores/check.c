@@ -454,7 +454,11 @@ static void cheap(struct check* c) {
     double tile = fmax(64, 3 * N / seen);
     check_at_most(c, CAUSE_masked_read, "share of K and V that is read in spite of the mask",
                   masked / (of_a_key * N * seen), (N + tile) / (2 * N) + 0.02);
-    double few_see = bytes_of_K_and_V(c, FEW, MORE, true, 4) / (of_a_key * MORE);
+    // Several heads and batches, for which a launcher may have another kernel.
+    struct pooling small = {.pool = 4};
+    const struct problem several =
+        with_heads(sizes(c, FEW, MORE, true, &small), 2, check_pick(c, 3, 4));
+    double few_see = read_in(several, PACKED) / (of_a_key * MORE * (double)(several.B * several.H));
     check_at_most(c, CAUSE_masked_read, "share of K and V that is read though few queries see it",
                   seen > 0 ? few_see / (seen * FEW / N) : INFINITY, 0.37);
     // As forward_long_rows(), with R of 4 x 1032; and with large pools.
