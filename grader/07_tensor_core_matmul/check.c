@@ -211,8 +211,8 @@ static const struct arena_traffic* multiplied_by_mma(struct check* c, int64_t M,
     return multiplied_by_mma_from(c, M, N, K, 0);
 }
 
-// Large matrices; tiles past every edge; rows of an odd number of elements. Then one step along K, for
-// the rows of one product alone; and many where nothing begins at a multiple of 4 bytes.
+// Large matrices; tiles past every edge; rows of an odd number of elements. Then one step along K,
+// for the rows of one product alone; and many where nothing begins at a multiple of 4 bytes.
 static void on_tensor_cores(struct check* c) {
     struct drawn d;
     drawn_by_mma(c, &d, 7);

@@ -124,7 +124,7 @@ struct arena_layout {
     // check_reaches() (reach.h).
     uint32_t few_blocks, few_bytes;
     uint32_t one_block;  // of n blocks number one_block n / 2^32 runs
-    uint32_t by_wgmma;  // not 0: an altered run leaves mma.sync as it is
+    uint32_t by_wgmma;   // not 0: an altered run leaves mma.sync as it is
     // The fail_at-th call (from 1) of fail_call in round 0 fails; 0: none. A "query" that fails is
     // the next one in each round, and none in the last of several.
     int32_t fail_at;
