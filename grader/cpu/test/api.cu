@@ -268,7 +268,7 @@ static void few_blocks(void) {
     CHECK(blocks_run(1, 1, 0) == 1 && blocks_run(65, 2, 0) == 1 && blocks_run(65, 2, 1) == 0);
     cudev_choose_block(1u << 31);
     CHECK(blocks_run(1, 1, 0) == 1 && blocks_run(65, 2, 65) == 1 && blocks_run(65, 2, 66) == 0);
-    cudev_choose_block(UINT32_MAX);
+    cudev_choose_block(~0u);
     CHECK(blocks_run(1, 1, 0) == 1 && blocks_run(65, 2, 129) == 1);
     cudev_run_few(CUDEV_ALL_BLOCKS, 0);
     CHECK(blocks_run(65600, 1, 0) == 65600);
