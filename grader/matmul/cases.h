@@ -10,6 +10,9 @@
 #include "matmul/product.h"
 #include "wall/arena.h"
 
+// The case that has begun, with whole numbers: runs and compares it.
+void multiply_integers(struct product* p);
+
 // One product of these sizes, packed.
 void multiply(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K);
 void multiply_whole(struct check* c, const struct matmul* of);
