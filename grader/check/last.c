@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "check/command.h"
+#include "report/compiler.h"
 
 enum { LARGEST_RESULT = 1 << 22 };
 
@@ -15,17 +16,10 @@ static const char* cause_to_mend(struct result* r) {
     return item && item->cause[0] ? item->cause : "-";
 }
 
-// As all compilers write them: FILE:LINE:COLUMN: error: TEXT.
-static void print_first_error(const char* compiler) {
-    const char* error = strstr(compiler, " error: ");
-    if (!error) return;
-    while (error > compiler && error[-1] != '\n') error--;
-    printf("The first error: %.*s\n", (int)strcspn(error, "\n"), error);
-}
-
 int command_last(const char* path) {
     size_t size;
     static struct result r;
+    struct compiler_message error;
     char* text = file_read(path, LARGEST_RESULT, &size);
     bool fine = text && result_from_json(text, &r);
     free(text);
@@ -33,6 +27,7 @@ int command_last(const char* path) {
     printf("%d %d\n%s\n", r.score, r.max_score, cause_to_mend(&r));
     if (!r.message[0]) return STATUS_FULL;
     text_print(stdout, "", r.message);
-    print_first_error(r.compiler);
+    if (compiler_first_error(r.compiler, &error))
+        printf("The first error: %.*s\n", error.whole.length, error.whole.text);
     return STATUS_FULL;
 }

@@ -10,6 +10,7 @@
 
 #include "base/plain.h"
 #include "class/class.h"
+#include "report/compiler.h"
 
 // As Canvas writes it.
 static const char excused[] = "EX";
@@ -19,7 +20,7 @@ static const char excused[] = "EX";
 // Why the file has no points at all: that it could not be run, or what was wrong with it.
 static void say_reason(const struct result* r, char reason[200]) {
     const struct result_item* first = result_first_to_mend(r);
-    const char* error = strstr(r->compiler, "error: ");
+    struct compiler_message error;
     if (r->score > 0) return;
     if (r->message[0]) {
         // "17_gqa.cu does not compile": which file it is says the column.
@@ -27,10 +28,9 @@ static void say_reason(const struct result* r, char reason[200]) {
         const size_t n = words ? (size_t)(words - r->message) : 0;
         const bool file = n > 3 && !strncmp(words - 3, ".cu", 3);
         snprintf(reason, 200, "%.90s", file ? words + 1 : r->message);
-        error = error ? error + strlen("error: ") : "";
         const size_t length = strlen(reason);
-        if (error[0])
-            snprintf(reason + length, 200 - length, ": %.*s", (int)strcspn(error, "\n"), error);
+        if (compiler_first_error(r->compiler, &error))
+            snprintf(reason + length, 200 - length, ": %.*s", error.words.length, error.words.text);
     } else if (first && !strcmp(first->cause, "unknown")) {
         snprintf(reason, 200, "wrong results");
     } else if (first && first->sentence[0]) {

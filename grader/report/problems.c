@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/compiler.h"
 #include "report/result.h"
 
 // MOST: of lines; the rest is in the report.
@@ -63,6 +64,14 @@ static int place_in(const struct problems* all, const char* text, const char* en
     return place && place < end ? (int)strtol(place + strlen(all->name) + 1, NULL, 10) : 0;
 }
 
+// Is it the file's name, with its folder or without?
+static bool is_file(const struct problems* all, const struct part* name) {
+    const size_t n = (size_t)name->length;
+    const char *whole = all->result->file, *own = all->name;
+    return (n == strlen(whole) && memcmp(name->text, whole, n) == 0) ||
+           (n == strlen(own) && memcmp(name->text, own, n) == 0);
+}
+
 // Behind the file's name, with its folder or without; NULL if a line does not begin with it.
 static const char* behind_name(const struct problems* all, const char* line) {
     size_t whole = strlen(all->result->file), n = strlen(all->name);
@@ -70,26 +79,12 @@ static const char* behind_name(const struct problems* all, const char* line) {
     return strncmp(line, all->name, n) == 0 ? line + n : NULL;
 }
 
-// A line of a compiler: "x.cu:12:5: error: words", or nvcc's "x.cu(12): error: words".
-static void add_compiler_line(struct problems* all, const char* line) {
-    static const struct {
-        const char *word, *severity;
-    } kinds[] = {{": fatal error: ", "error"}, {": error: ", "error"}, {": warning: ", "warning"},
-                 {": note: ", "note"},         {": error ", "error"},  // nvcc: "error #20: words"
-                 {": warning ", "warning"}};
-    const char* behind = behind_name(all, line);
-    if (!behind || (*behind != ':' && *behind != '(')) return;
-    char *end, words[WORDS];
-    long number = strtol(behind + 1, &end, 10), column = 1;
-    if (number < 1) return;
-    if (*end == ')') end++;
-    if (*end == ':' && isdigit((unsigned char)end[1])) column = strtol(end + 1, &end, 10);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        size_t m = strlen(kinds[i].word);
-        if (strncmp(end, kinds[i].word, m) != 0) continue;
-        snprintf(words, sizeof words, "%.*s", line_length(end + m), end + m);
-        add(all, NULL, (int)number, (int)column, kinds[i].severity, words);
-    }
+// A message of the compiler about the file. What it says of other files has no place here.
+static void add_compiler_message(struct problems* all, const struct compiler_message* m) {
+    char words[WORDS];
+    if (!m->line || !is_file(all, &m->file)) return;
+    snprintf(words, sizeof words, "%.*s", m->words.length, m->words.text);
+    add(all, NULL, m->line, m->column ? m->column : 1, m->severity, words);
 }
 
 // "write by thread (1,0,0) of block (0,0,0) in void k<4>", of a line of a finding that also has the
@@ -177,10 +172,11 @@ static void print_problem(const struct problems* all, const struct problem* p, F
 
 void problems_print(const struct result* r, const char* compiler, FILE* to) {
     static struct problems all;
+    struct compiler_message message;
     const char* slash = strrchr(r->file, '/');
     all = (struct problems){.result = r, .name = slash ? slash + 1 : r->file};
     for (const char* line = compiler; line && *line; line = next_line(line))
-        add_compiler_line(&all, line);
+        if (compiler_read(line, &message)) add_compiler_message(&all, &message);
     bool has_error = false;
     for (int i = 0; i < all.count; i++) has_error |= strcmp(all.problem[i].severity, "error") == 0;
     if (r->message[0] && !(r->compiler[0] && has_error)) add_refusal(&all);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/plain.h"
+#include "report/compiler.h"
 #include "report/result.h"
 
 static const char* colour_code(enum outcome outcome, bool colour) {
@@ -283,20 +284,20 @@ static void add_caller(const struct result* r, const char* finding, char* line, 
 // Writes what is known of the line that is to be mended. "": nothing.
 static void find_line(const struct result* r, const struct result_item* failed, char* line,
                       size_t size) {
-    static const char mark[] = RESULT_FINDING;
     const char* all = r->compiler[0] ? r->compiler : r->message[0] ? r->message : failed->message;
-    const char* from = r->message[0] ? strstr(all, ": error: ") : strstr(all, mark);
+    const char* finding = r->message[0] ? NULL : strstr(all, RESULT_FINDING);
+    struct compiler_message error;
+    const char* place;
     size_t n;
     *line = 0;
-    if (from && !r->message[0]) {
-        from += sizeof mark - 1;
-        snprintf(line, size, "%.*s", (int)strcspn(from, "\n"), from);
-        add_caller(r, from, line, size);
-    } else if (from) {
-        while (from > all && from[-1] != '\n') from--;
-        snprintf(line, size, "%.*s", (int)strcspn(from, "\n"), from);
-    } else if ((from = result_place(r, all, &n))) {
-        snprintf(line, size, "%.*s", (int)n, from);
+    if (finding) {
+        finding += sizeof RESULT_FINDING - 1;
+        snprintf(line, size, "%.*s", (int)strcspn(finding, "\n"), finding);
+        add_caller(r, finding, line, size);
+    } else if (compiler_first_error(r->compiler, &error) && !error.fatal) {
+        snprintf(line, size, "%.*s", error.whole.length, error.whole.text);
+    } else if ((place = result_place(r, all, &n))) {
+        snprintf(line, size, "%.*s", (int)n, place);
     } else if (failed->counted) {
         snprintf(line, size, "make profile tells it");
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/check.h"
+#include "report/compiler.h"
 #include "report/result.h"
 #include "test/unit/run.h"
 
@@ -68,6 +69,23 @@ START_TEST(test_compiler) {
            "exercises/01_x/x.cu:15:1: error: of nvcc\n"
            "exercises/01_x/x.cu:16:1: warning: #177-D: unused\n"
            "exercises/01_x/x.cu:17:2: note: declared here\n");
+}
+END_TEST
+
+// The first error, whoever says it, and what its parts are. Shown source says none.
+START_TEST(test_first_error) {
+    struct compiler_message m;
+    ck_assert(!compiler_first_error("", &m));
+    ck_assert(!compiler_first_error("x.cu:3:1: warning: \"a: error: b\"\n  3 | s: error: t\n", &m));
+    ck_assert(compiler_first_error("x.cu:3: note: a\na/x.cu:4:2: fatal error: no y.h\nmore", &m));
+    ck_assert(m.fatal && m.line == 4 && m.column == 2 && m.file.length == 6);
+    ck_assert_int_eq(strncmp(m.words.text, "no y.h\n", 7), 0);
+    ck_assert_int_eq(m.words.length, 6);
+    ck_assert_int_eq(m.whole.length, 31);
+    ck_assert(compiler_first_error("collect2: error: ld returned 1", &m));
+    ck_assert(!m.fatal && m.line == 0 && m.file.length == 8);
+    ck_assert(compiler_first_error("x.cu(7): error #20: a", &m));
+    ck_assert(m.line == 7 && m.file.length == 4 && m.words.length == 6);
 }
 END_TEST
 
@@ -180,11 +198,12 @@ int main(void) {
     TCase* t = tcase_create("problems");
     tcase_add_test(t, test_nothing);
     tcase_add_test(t, test_compiler);
+    tcase_add_test(t, test_first_error);
     tcase_add_test(t, test_refused);
     tcase_add_test(t, test_findings);
     tcase_add_test(t, test_causes);
     tcase_add_test(t, test_launch);
     tcase_add_test(t, test_hostile);
     suite_add_tcase(suite, t);
-    return run_suite(suite, 7);
+    return run_suite(suite, 8);
 }
