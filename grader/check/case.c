@@ -24,6 +24,11 @@ void record_append(struct result_item* record, const char* format, ...) {
     va_end(args);
 }
 
+void record_findings(struct result_item* record, const struct finding_values* value, int count) {
+    record->finding_count = count;
+    memcpy(record->finding, value, (size_t)count * sizeof *value);
+}
+
 void record_cause(struct result_item* record, enum cause cause) {
     record->rank = (int)cause_rank(cause);
     snprintf(record->cause, sizeof record->cause, "%s", cause_id(cause));
@@ -81,6 +86,7 @@ void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     const char* words = check_withheld_words(c, cause);
     record_case(c, "");
     if (words) {
+        c->record->finding_count = 0;
         record_append(c->record, "%s", words);
         check_end_failed(c, c->withheld->instead);
     }

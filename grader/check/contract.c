@@ -70,16 +70,22 @@ enum cause contract_cause(const char* kind) {
 }
 
 static _Noreturn void fail_finding(struct check* c) {
-    check_fail(c, contract_cause(c->answer.finding_kind), "%s%s", c->answer.finding_text,
+    record_findings(c->record, c->answer.finding, arena_findings(&c->answer));
+    check_fail(c, contract_cause(c->answer.finding[0].kind), "%s%s", c->answer.finding_text,
                c->answer.findings > 1 ? "and more; the log has them all" : "");
+}
+
+static _Noreturn void fail_found(struct check* c, const struct finding* found) {
+    record_findings(c->record, found->value, found->count);
+    check_fail(c, found->cause, "%s", found->text);
 }
 
 // Guard bands tell that memory was overwritten. Only the instrumented build can name the line.
 static _Noreturn void fail_guards(struct check* c, const char* text) {
     struct finding found;
     trial_find(c, &found);
-    check_fail(c, CAUSE_out_of_bounds, "%s",
-               found.cause == CAUSE_out_of_bounds ? found.text : text);
+    if (found.cause == CAUSE_out_of_bounds) fail_found(c, &found);
+    check_fail(c, CAUSE_out_of_bounds, "%s", text);
 }
 
 // The operands of such a number may have been spoiled before: by another thread, by a store behind
@@ -91,8 +97,8 @@ static _Noreturn void fail_number(struct check* c, const char* text) {
     const bool is_elsewhere = found.line && found.line != c->answer.line;
     const bool is_spoiled = found.cause == CAUSE_race || found.cause == CAUSE_race_of_writes ||
                             (is_taken && !found.note && is_elsewhere);
-    check_fail(c, is_spoiled ? found.cause : contract_cause(c->answer.kind), "%s",
-               is_spoiled ? found.text : text);
+    if (is_spoiled) fail_found(c, &found);
+    check_fail(c, contract_cause(c->answer.kind), "%s", text);
 }
 
 // The program's own main() was not reached. A program that needs more memory at once than it may
@@ -310,7 +316,7 @@ static _Noreturn void fail_input(struct check* c, const struct tensor* t, int64_
     char index[80];
     struct finding found;
     trial_find(c, &found);
-    if (found.stored) check_fail(c, CAUSE_out_of_bounds, "%s", found.text);
+    if (found.stored) fail_found(c, &found);
     tensor_index(t, k, index, sizeof index);
     check_fail(c, CAUSE_input_changed, "%s%s was %g and is %g after the launcher", t->name, index,
                was, dtype_load(t->dtype, bytes));
@@ -465,7 +471,7 @@ void contract_round(struct check* c, int round, const char* output) {
 // points of this item instead: the kernel behaves differently for these sizes. An order of sums is
 // looked for where the item is about it.
 void contract_findings(struct check* c) {
-    const bool is_order = strcmp(c->answer.finding_kind, FINDING_ORDER) == 0;
+    const bool is_order = strcmp(c->answer.finding[0].kind, FINDING_ORDER) == 0;
     if (c->answer.findings == 0 || c->crashed) return;
     c->record->asked_safe |= c->watch != WATCH_CHECK && !is_order;
     if (c->watch == WATCH_CHECK || c->session->safe || is_order) fail_finding(c);

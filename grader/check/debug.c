@@ -1,6 +1,5 @@
 // debug.c: make debug: an item is graded once more, and its case that failed runs under gdb on the
 // CPU device. See command.h.
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,18 +49,18 @@ static int run_gdb(const char* program, char* card) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-// For gdb the lines of the message's first finding.
-static void pass_lines(const struct result* r, const char* message) {
-    char lines[256] = "";
-    const char* finding = strstr(message, RESULT_FINDING);
-    const char* slash = strrchr(r->file, '/');
-    const char* name = slash ? slash + 1 : r->file;
-    size_t n = strlen(name), used = 0;
-    // up to the launch, whose line is no access
-    const char* end = finding ? strstr(finding, "\n  kernel ") : NULL;
-    for (const char* p = finding; p && end && (p = strstr(p, name)) && p < end; p += n)
-        if (p[n] == ':' && isdigit((unsigned char)p[n + 1]) && used + 16 < sizeof lines)
-            used += (size_t)snprintf(lines + used, sizeof lines - used, "%d ", atoi(p + n + 1));
+// For gdb the lines of the item's first finding: where it was seen, and of both accesses.
+static void pass_lines(const struct result_item* record) {
+    char lines[128] = "";
+    const struct finding_values* v = record->finding;
+    size_t used = 0;
+    if (record->finding_count && v->line != v->launch)  // the line of a launch is no access
+        used = (size_t)snprintf(lines, sizeof lines, "%u ", v->line);
+    for (int i = 0; record->finding_count && i < v->access_count; i++) {
+        const struct finding_access* a = &v->access[i];
+        const unsigned line = a->line ? a->line : a->caller;
+        if (line) used += (size_t)snprintf(lines + used, sizeof lines - used, "%u ", line);
+    }
     setenv("DEBUG_LINES", lines, 1);
 }
 
@@ -94,7 +93,7 @@ int command_debug(struct command* command) {
         text_item(r, r->item_count - 1, command->colour);
         const bool passed = record->outcome == OUTCOME_PASS;
         snprintf(wanted, sizeof wanted, "%s", passed ? "" : record->tested);
-        pass_lines(r, record->message);
+        pass_lines(record);
         pass_element(record);
         command->session.visit = keep_case;
         item_run(&command->session, i, record);

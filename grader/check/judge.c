@@ -295,6 +295,7 @@ static bool is_without_value(bool warned, const struct comparison* found, struct
               "NaN, and that\nNaN has reached an output\n"
             : NULL;
     if (words) snprintf(finding->text, sizeof finding->text, "%s", words);
+    if (words) finding->count = 0;
     return words != NULL;
 }
 
@@ -447,6 +448,7 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     append_error(record, &found, budget);
     const char* words = check_withheld_words(c, cause);
     if (!words) record_append(record, "%s", finding.text);
+    if (!words) record_findings(record, finding.value, finding.count);
     // where a line is known to be wrong, nobody has to look at a map
     if (found.wrong && !nothing && (words || cause != finding.cause))
         append_map(record, t, poison, budget.max);

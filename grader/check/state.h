@@ -180,6 +180,8 @@ void record_cause(struct result_item* record, enum cause cause);
 void record_case(const struct check* c, const char* of_calls);
 
 // Appends to the message of the item's record.
+// The message tells of these findings.
+void record_findings(struct result_item* record, const struct finding_values* value, int count);
 void record_append(struct result_item* record, const char* format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -197,6 +199,8 @@ enum cause diagnose(struct check* c, const struct tensor* t, struct budget budge
 // first ones; CAUSE_NONE and "" if nothing.
 struct finding {
     enum cause cause;
+    int count;                              // of the findings of which the text tells
+    struct finding_values value[FINDINGS];  // they, as values
     bool note;    // nothing was found; this may explain NaN, and a result may be right all the same
     bool copied;  // uninitialised: the copy to the host read it, no kernel
     bool stored;  // out_of_bounds: by a store

@@ -227,13 +227,15 @@ struct wall_result trial_run(struct check* c, struct arena* a) {
 static void take_finding(const struct arena_answer* answer, struct finding* found) {
     found->note = answer->findings == 0 && answer->note_kind[0];
     if (answer->findings == 0 && !found->note) return;
-    const char* kind = found->note ? answer->note_kind : answer->finding_kind;
+    const char* kind = found->note ? answer->note_kind : answer->finding[0].kind;
     found->cause = contract_cause(kind);
-    found->line = found->note ? answer->note_line : answer->finding_line;
+    found->line = found->note ? answer->note_line : answer->finding[0].first;
     found->copied = strcmp(kind, FINDING_COPIED) == 0;
     found->stored = strcmp(kind, FINDING_STORED) == 0;
     snprintf(found->text, sizeof found->text, "%s",
              found->note ? answer->note_text : answer->finding_text);
+    found->count = arena_findings(answer);
+    memcpy(found->value, answer->finding, sizeof found->value);
 }
 
 void trial_find(struct check* c, struct finding* found) {

@@ -87,35 +87,29 @@ static void add_compiler_message(struct problems* all, const struct compiler_mes
     add(all, NULL, m->line, m->column ? m->column : 1, m->severity, words);
 }
 
-// "write by thread (1,0,0) of block (0,0,0) in void k<4>", of a line of a finding that also has the
-// place: an editor shows it there.
-static void access_words(const char* said, char* words, size_t size) {
-    const char* end = said + line_length(said);
-    int kind = (int)strcspn(said, " ");
-    const char* who = said + kind + strspn(said + kind, " ");
-    const char* at = strstr(who, " at ");
-    const char* in = at ? strstr(at, " in ") : NULL;
-    if (!at || at > end) at = end;
-    if (!in || in > end) in = end;
-    snprintf(words, size, "%.*s %.*s%.*s", kind, said, (int)(at - who), who, (int)(end - in), in);
+// "write by thread (1,0,0) of block (0,0,0) in void k<4>, called at x.cu:7"
+static void access_words(const struct problems* all, const struct finding_access* a, char* words,
+                         size_t size) {
+    char caller[sizeof all->result->file + 32] = "";
+    if (a->caller) snprintf(caller, sizeof caller, ", called at %s:%u", all->name, a->caller);
+    snprintf(words, size, "%s by %s%s%s%s", a->verb, a->who, a->function[0] ? " in " : "",
+             a->function, caller);
 }
 
-// A finding of the CPU device, from its words to `end`: an error where it was seen, and a note at
-// each other line that took part. The first one of an item is its cause.
-static void add_finding(struct problems* all, const struct result_item* item, const char* text,
-                        const char* end, bool first) {
+// A finding of the CPU device: an error where it was seen, and a note at each other line whose read
+// or write took part. The first one of an item is its cause.
+static void add_finding(struct problems* all, const struct result_item* item,
+                        const struct finding_values* v) {
     char words[WORDS], cause[40] = "";
-    if (first) snprintf(cause, sizeof cause, " [%s]", item->cause);
-    snprintf(words, sizeof words, "%.*s%s", line_length(text), text, cause);
-    int line = place_in(all, text, end);
-    add(all, item, line, 1, "error", words);
-    for (const char* detail = next_line(text); detail < end; detail = next_line(detail)) {
-        const char* said = detail + strspn(detail, " ");
-        bool access = !strncmp(said, "read ", 5) || !strncmp(said, "write ", 6);
-        int other = access ? place_in(all, said, said + line_length(said)) : 0;
-        if (!other || other == line) continue;
-        access_words(said, words, sizeof words);
-        add(all, item, other, 1, "note", words);
+    if (v == item->finding) snprintf(cause, sizeof cause, " [%s]", item->cause);
+    snprintf(words, sizeof words, "%s%s", v->words, cause);
+    add(all, item, (int)v->line, 1, "error", words);
+    for (int i = 0; i < v->access_count; i++) {
+        const struct finding_access* a = &v->access[i];
+        const unsigned line = a->line ? a->line : a->caller;
+        if (!a->plain || !line || line == v->line) continue;
+        access_words(all, a, words, sizeof words);
+        add(all, item, (int)line, 1, "note", words);
     }
 }
 
@@ -138,14 +132,8 @@ static void add_cause(struct problems* all, const struct result_item* item) {
 }
 
 static void add_item(struct problems* all, const struct result_item* item) {
-    static const char mark[] = RESULT_FINDING;
-    const char* finding = strstr(item->message, mark);
-    if (!finding) add_cause(all, item);
-    for (bool first = true; finding; first = false) {
-        const char *text = finding + strlen(mark), *next = strstr(text, mark);
-        add_finding(all, item, text, next ? next : text + strlen(text), first);
-        finding = next;
-    }
+    if (!item->finding_count) add_cause(all, item);
+    for (int i = 0; i < item->finding_count; i++) add_finding(all, item, &item->finding[i]);
 }
 
 // Nothing was run, and the compiler's words, if there are any, name no line.

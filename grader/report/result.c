@@ -89,11 +89,30 @@ static json_t* text_value(const char* s) {
     return value;
 }
 
+static json_t* access_value(const struct finding_access* a) {
+    return json_pack("{so sb so so si si}", "verb", text_value(a->verb), "plain", (int)a->plain,
+                     "who", text_value(a->who), "function", text_value(a->function), "line",
+                     (int)a->line, "caller", (int)a->caller);
+}
+
+static json_t* finding_value(const struct finding_values* v) {
+    json_t* accesses = json_array();
+    for (int i = 0; i < v->access_count; i++)
+        json_array_append_new(accesses, access_value(&v->access[i]));
+    return json_pack("{so so si si so so si so}", "kind", text_value(v->kind), "words",
+                     text_value(v->words), "line", (int)v->line, "caller", (int)v->caller,
+                     "accesses", accesses, "kernel", text_value(v->kernel), "launch",
+                     (int)v->launch, "next", text_value(v->next));
+}
+
 static json_t* item_value(const struct result_item* i) {
-    return json_pack("{so ss si si sf sb so ss ss}", "name", text_value(i->name), "outcome",
+    json_t* findings = json_array();
+    for (int k = 0; k < i->finding_count; k++)
+        json_array_append_new(findings, finding_value(&i->finding[k]));
+    return json_pack("{so ss si si sf sb so ss ss so}", "name", text_value(i->name), "outcome",
                      outcomes[i->outcome], "points", i->points, "max_points", i->max_points,
                      "seconds", i->seconds, "idea", (int)i->idea, "message", text_value(i->message),
-                     "cause", i->cause, "sentence", i->sentence);
+                     "cause", i->cause, "sentence", i->sentence, "findings", findings);
 }
 
 // One text: why nothing was graded, then on lines of its own what the compiler said.
@@ -144,13 +163,42 @@ static int number(const json_t* object, const char* key) {
     return (int)json_integer_value(json_object_get(object, key));
 }
 
+static void access_from(const json_t* o, struct finding_access* a) {
+    copy_text(a->verb, sizeof a->verb, o, "verb");
+    copy_text(a->who, sizeof a->who, o, "who");
+    copy_text(a->function, sizeof a->function, o, "function");
+    a->plain = json_is_true(json_object_get(o, "plain"));
+    a->line = (unsigned)number(o, "line");
+    a->caller = (unsigned)number(o, "caller");
+}
+
+static void finding_from(const json_t* o, struct finding_values* v) {
+    size_t index;
+    json_t* access;
+    copy_text(v->kind, sizeof v->kind, o, "kind");
+    copy_text(v->words, sizeof v->words, o, "words");
+    copy_text(v->kernel, sizeof v->kernel, o, "kernel");
+    copy_lines(v->next, sizeof v->next, json_string_value(json_object_get(o, "next")));
+    v->line = (unsigned)number(o, "line");
+    v->caller = (unsigned)number(o, "caller");
+    v->launch = (unsigned)number(o, "launch");
+    json_array_foreach(json_object_get(o, "accesses"), index, access) {
+        if (index < FINDING_ACCESSES) access_from(access, &v->access[v->access_count++]);
+    }
+}
+
 static void item_from(const json_t* o, struct result_item* i) {
     char outcome[16];
+    size_t index;
+    json_t* finding;
     copy_text(i->name, sizeof i->name, o, "name");
     copy_lines(i->message, sizeof i->message, json_string_value(json_object_get(o, "message")));
     copy_text(i->cause, sizeof i->cause, o, "cause");
     copy_text(i->sentence, sizeof i->sentence, o, "sentence");
     copy_text(outcome, sizeof outcome, o, "outcome");
+    json_array_foreach(json_object_get(o, "findings"), index, finding) {
+        if (index < FINDINGS) finding_from(finding, &i->finding[i->finding_count++]);
+    }
     i->idea = json_is_true(json_object_get(o, "idea"));
     i->points = number(o, "points");
     i->max_points = number(o, "max_points");

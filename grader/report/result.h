@@ -3,7 +3,9 @@
 // As JSON (version 1; lessons/README.md has an example):
 //   version, lesson, file, device, isolation, seed, score, max_score, complete, fingerprint,
 //   submission, grading, idea, message, items[] {name, points, max_points, outcome, seconds, idea,
-//   message, cause, sentence}
+//   message, cause, sentence, findings[] {kind, words, line, caller, accesses[] {verb, plain, who,
+//   function, line, caller}, kernel, launch, next}}: base/finding.h. Results that were saved before
+//   there were findings have none.
 // outcome is "pass", "fail" or "error" ("error": the grader's fault, not in the student's code).
 #ifndef RESULT_H
 #define RESULT_H
@@ -13,6 +15,8 @@
 #include <stdint.h>
 #include <stddef.h>
 #include <stdio.h>
+
+#include "base/finding.h"
 
 // GRADING_VERSION: which points a lesson's items give (lessons/IDEAS.md, Earlier grades). A result
 // without it has version 1.
@@ -24,8 +28,6 @@ enum { RESULT_VERSION = 1, GRADING_VERSION = 2, RESULT_ITEMS = 32 };
 // An exercise says this where something is to be written.
 #define RESULT_STUB "your code goes here"
 #define RESULT_LATER ": 2nd half: "  // what follows it in a gap that works as it is
-// In a message, before each finding of the CPU device.
-#define RESULT_FINDING "FINDING: "
 
 enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
 
@@ -39,6 +41,8 @@ struct result_item {
     enum outcome outcome;
     double seconds;
     char message[6144];  // what was found, several lines; empty if passed
+    int finding_count;   // of the CPU device's findings that the message tells
+    struct finding_values finding[FINDINGS];
     char cause[32];      // an id of check/cause.h; empty if passed
     char sentence[160];  // the cause in words
     char array[32];      // the output that was compared and wrong, if one was; not part of the JSON

@@ -267,33 +267,26 @@ static void print_next(const struct result* r, const struct result_item* failed)
 
 // ---- what a report ends with: the cause, the line, the item
 
-// Adds to a finding's first line, if that is in a header of the course, the line of the file from
-// which it was called.
-static void add_caller(const struct result* r, const char* finding, char* line, size_t size) {
+// The first line of the item's first finding. If it is about a header of the course, the line of
+// the file from which that was called.
+static void finding_line(const struct result* r, const struct finding_values* v, char* line,
+                         size_t size) {
     const char *slash = strrchr(r->file, '/'), *name = slash ? slash + 1 : r->file;
-    const char* next = strstr(finding, RESULT_FINDING);
-    char called[sizeof r->file + 16];
-    snprintf(called, sizeof called, ", called at %s:", name);
-    const char* at = strstr(finding, called);
-    if (!strstr(line, called + strlen(", called at ")) && at && (!next || at < next)) {
-        const size_t n = strlen(line);
-        snprintf(line + n, size - n, "%.*s", (int)strcspn(at, "\n"), at);
-    }
+    char caller[sizeof r->file + 32] = "";
+    if (v->caller) snprintf(caller, sizeof caller, ", called at %s:%u", name, v->caller);
+    snprintf(line, size, "%s%s", v->words, caller);
 }
 
 // Writes what is known of the line that is to be mended. "": nothing.
 static void find_line(const struct result* r, const struct result_item* failed, char* line,
                       size_t size) {
     const char* all = r->compiler[0] ? r->compiler : r->message[0] ? r->message : failed->message;
-    const char* finding = r->message[0] ? NULL : strstr(all, RESULT_FINDING);
     struct compiler_message error;
     const char* place;
     size_t n;
     *line = 0;
-    if (finding) {
-        finding += sizeof RESULT_FINDING - 1;
-        snprintf(line, size, "%.*s", (int)strcspn(finding, "\n"), finding);
-        add_caller(r, finding, line, size);
+    if (failed->finding_count) {
+        finding_line(r, failed->finding, line, size);
     } else if (compiler_first_error(r->compiler, &error) && !error.fatal) {
         snprintf(line, size, "%.*s", error.whole.length, error.whole.text);
     } else if ((place = result_place(r, all, &n))) {

@@ -130,7 +130,7 @@ struct arena_answer arena_answer(const struct arena* arena) {
     answer.kind[sizeof answer.kind - 1] = '\0';
     answer.text[sizeof answer.text - 1] = '\0';
     answer.refused_text[sizeof answer.refused_text - 1] = '\0';
-    answer.finding_kind[sizeof answer.finding_kind - 1] = '\0';
+    for (int i = 0; i < FINDINGS; i++) finding_values_end(&answer.finding[i]);
     answer.finding_text[sizeof answer.finding_text - 1] = '\0';
     answer.note_kind[sizeof answer.note_kind - 1] = '\0';
     answer.note_text[sizeof answer.note_text - 1] = '\0';

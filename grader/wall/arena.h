@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/finding.h"
+
 enum {
     ARENA_MAGIC = 0x41524e41,
     ARENA_VERSION = 20,
@@ -244,13 +246,12 @@ struct arena_answer {
     int64_t on_device[ARENA_ROUNDS];  // bytes it copied on the device: meter.h
     struct arena_meetings met[ARENA_ROUNDS];
     struct arena_traffic traffic[ARENA_ROUNDS];
-    uint32_t findings;        // of the checked build, all rounds
-    char finding_kind[32];    // of the first: "race", ...
-    uint32_t finding_line;    // its line in the submission; 0: none is known
-    char finding_text[6144];  // of the first ones
-    char note_kind[32];       // what may explain a wrong result; "": nothing
-    uint32_t note_line;       // likewise
-    char note_text[1024];     // its text
+    uint32_t findings;                        // of the checked build, all rounds
+    struct finding_values finding[FINDINGS];  // the first ones
+    char finding_text[6144];                  // their text
+    char note_kind[32];                       // what may explain a wrong result; "": nothing
+    uint32_t note_line;                       // likewise
+    char note_text[1024];                     // its text
     // Refusals of the CPU device: launches; copies and fills; calls that name another device.
     uint32_t refused_launches, refused_moves, refused_devices;
     char refused_text[2048];  // of all that it refused, a line each, each line once
@@ -292,6 +293,11 @@ int arena_seal(struct arena* arena);
 
 // Has the runner's main() begun? Asked before or after arena_seal().
 bool arena_started(const struct arena* arena);
+
+// How many findings the answer has as values: not more than are printed.
+static inline int arena_findings(const struct arena_answer* answer) {
+    return answer->findings < FINDINGS ? (int)answer->findings : FINDINGS;
+}
 
 // The runner's words about itself, in a private copy whose strings end.
 struct arena_answer arena_answer(const struct arena* arena);

@@ -30,8 +30,11 @@ void cudev_on_error(const char* kind, unsigned line, const char* text) __attribu
 // "uninitialised_copy" (cudaMemcpy read it; the text calls it uninitialised), "out_of_bounds_store"
 // (the text calls it out_of_bounds). line: the first of
 // its lines in a .cu file, or 0. text: the whole finding, also printed to stderr; its first line
-// names the kind and the source lines. Both strings are valid only during the call.
-void cudev_on_finding(const char* kind, unsigned line, const char* text) __attribute__((weak));
+// names the kind and the source lines. values: what the text says, each thing by itself
+// (base/finding.h, for programs in this tree). All three are valid only during the call.
+struct finding_values;
+void cudev_on_finding(const char* kind, unsigned line, const char* text,
+                      const struct finding_values* values) __attribute__((weak));
 
 // A program may define this function. It is called at most once, beside the findings, for what may
 // be a mistake: it explains a wrong result, and a result may be right all the same. kind:

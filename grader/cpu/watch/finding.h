@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/finding.h"
 #include "cpu/device/lines.h"
 #include "cpu/device/worker.h"
 #include "cpu/include/cudev/abi.h"
@@ -78,8 +79,9 @@ extern const char cudev_other_swizzle[];
 const char* cudev_finding_cause(const struct finding* f);
 // No thread reads there, so no barrier is missing: two threads have computed the same index.
 bool cudev_race_of_writes(const struct finding* f);
-// The whole text, `length` bytes and a 0, until the next call.
-const char* cudev_finding_text(const struct located_finding* r, size_t* length);
+// The whole text, `length` bytes and a 0, until the next call; and what it says, as values.
+const char* cudev_finding_text(const struct located_finding* r, size_t* length,
+                               struct finding_values* values);
 
 // ---- findings.c: collected while kernels run, printed when a launch has ended -------------------
 

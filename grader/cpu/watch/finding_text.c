@@ -1,4 +1,4 @@
-// The words of a finding.
+// The words of a finding, and the same as values.
 #include "cpu/watch/finding.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,6 +57,7 @@ const struct source_line* cudev_second_line(const struct located_finding* r) {
 
 static char text[4096];
 static size_t used;
+static struct finding_values* said;
 
 static void add(const char* format, ...) __attribute__((format(printf, 1, 2)));
 static void add(const char* format, ...) {
@@ -68,11 +69,22 @@ static void add(const char* format, ...) {
     if (used >= sizeof text) used = sizeof text - 1;
 }
 
+// Keeps as a value what the text has said since `from`.
+static void keep(char* to, size_t size, size_t from) {
+    snprintf(to, size, "%.*s", (int)(used - from), text + from);
+}
+
+// The text names this line.
+static void see(const struct source_line* s) {
+    if (!said->line) said->line = cudev_line_in_cu(s->file, s->line);
+}
+
 static const char* verb(enum cudev_access access) {
     return access == CUDEV_ATOMIC ? "atomic" : is_write(access) ? "write" : "read";
 }
 
 static void add_place(const struct source_line* s) {
+    see(s);
     if (s->line)
         add("%s:%d", cudev_shown_file(s->file), s->line);
     else
@@ -84,6 +96,12 @@ static const char* base_name(const char* file) {
     return slash ? slash + 1 : file;
 }
 
+// Without the path, which stands below.
+static void add_short_place(const struct source_line* s) {
+    see(s);
+    add("%s:%d", base_name(s->file), s->line);
+}
+
 // "line 14", or "k.h:14" if that is not the file that launched the kernel.
 static void add_line(const struct finding* f, const struct source_line* s) {
     if (!s->line)
@@ -91,7 +109,7 @@ static void add_line(const struct finding* f, const struct source_line* s) {
     else if (f->launch.file && strcmp(cudev_shown_file(s->file), f->launch.file) == 0)
         add("line %d", s->line);
     else
-        add("%s:%d", base_name(s->file), s->line);
+        add_short_place(s);
 }
 
 // mine: it is the access of the finding, not the other one.
@@ -114,14 +132,31 @@ static uint3 index_of(const unsigned* size, uint64_t linear) {
                    (unsigned)(linear / size[0] / size[1])};
 }
 
-// The function at `s`, and where it is called if that is another file: a header is seldom wrong.
-static void add_function(const struct source_line* s, const struct source_line* caller) {
-    if (s->line) add(" in %.*s", (int)strcspn(s->function, "("), s->function);
-    if (s->line && caller->line && !cudev_line_in_cu(s->file, s->line)) {
+// The place of an access, its function, and where that is called if it is in another file: a header
+// is seldom wrong.
+static void add_where(struct finding_access* a, const struct source_line* s,
+                      const struct source_line* caller) {
+    add_place(s);
+    a->line = cudev_line_in_cu(s->file, s->line);
+    if (s->line) {
+        add(" in ");
+        const size_t from = used;
+        add("%.*s", (int)strcspn(s->function, "("), s->function);
+        keep(a->function, sizeof a->function, from);
+    }
+    if (s->line && caller->line && !a->line) {
         add(", called at ");
         add_place(caller);
+        a->caller = cudev_line_in_cu(caller->file, caller->line);
+        if (!said->caller) said->caller = a->caller;
     }
     add("\n");
+}
+
+static struct finding_access* next_access(const char* words) {
+    struct finding_access* a = &said->access[said->access_count++];
+    snprintf(a->verb, sizeof a->verb, "%s", words);
+    return a;
 }
 
 static void add_thread(const struct finding* f, bool mine, const struct source_line* s,
@@ -132,31 +167,45 @@ static void add_thread(const struct finding* f, bool mine, const struct source_l
     const unsigned of_block = threads_of(f);  // a cluster has more
     uint3 t = index_of(f->launch.block, thread % of_block);
     uint3 b = index_of(f->launch.grid, block + thread / of_block);
-    add("    %-6s by ", verb(mine ? f->access : f->other_access));
+    const enum cudev_access access = mine ? f->access : f->other_access;
+    struct finding_access* a = next_access(verb(access));
+    a->plain = access != CUDEV_ATOMIC;
+    add("    %-6s by ", a->verb);
+    const size_t from = used;
     if (among == AMONG_WARP) add("one of the warp of ");
     if (among == AMONG_BLOCK) add("a thread");
     if (among != AMONG_BLOCK) add("thread (%u,%u,%u)", t.x, t.y, t.z);
-    add(" of block (%u,%u,%u) at ", b.x, b.y, b.z);
-    add_place(s);
-    add_function(s, caller);
+    add(" of block (%u,%u,%u)", b.x, b.y, b.z);
+    keep(a->who, sizeof a->who, from);
+    add(" at ");
+    add_where(a, s, caller);
 }
 
 // One side of FOUND_ASYNC.
 static void add_agent(const struct finding* f, const char* deed, unsigned thread,
                       const struct source_line* s, const struct source_line* caller) {
+    struct finding_access* a = next_access(deed);
     add("    %s", deed);
-    if (thread == NO_THREAD) {
-        // which one, nobody has kept
-    } else if (thread > f->beyond + 1) {
-        add(": warpgroup %u", thread - f->beyond - 2);
-    } else if (thread < f->beyond) {
+    const bool known = thread != NO_THREAD;  // else nobody has kept which one
+    if (known && (thread > f->beyond + 1 || thread < f->beyond)) add(": ");
+    const size_t from = used;
+    if (known && thread > f->beyond + 1) {
+        add("warpgroup %u", thread - f->beyond - 2);
+    } else if (known && thread < f->beyond) {
         uint3 t = index_of(f->launch.block, thread % threads_of(f));
-        add(": thread (%u,%u,%u)", t.x, t.y, t.z);
+        add("thread (%u,%u,%u)", t.x, t.y, t.z);
         if (f->launch.cluster > 1) add(" of block %u of its cluster", thread / threads_of(f));
     }
+    keep(a->who, sizeof a->who, from);
     add(", ");
-    add_place(s);
-    add_function(s, caller);
+    add_where(a, s, caller);
+}
+
+static const char first_words[] = "==CPU device== FINDING: ";
+
+static void end_first_line(void) {
+    keep(said->words, sizeof said->words, sizeof first_words - 1);
+    add("\n");
 }
 
 // "async_order on K_smem[0]: line 40 loads by TMA, line 55 reads: nobody has waited in between"
@@ -165,13 +214,17 @@ static void add_async(const struct located_finding* r) {
     const struct source_line *a = cudev_first_line(r), *b = cudev_second_line(r);
     if (f->what[0]) add(" on %s", f->what);
     if (!f->other_deed) {
-        add(": %s:%d %s: %s\n", base_name(r->line.file), r->line.line, f->deed, f->why);
+        add(": ");
+        add_short_place(&r->line);
+        add(" %s: %s", f->deed, f->why);
+        end_first_line();
     } else {
         add(": ");
         add_line(f, a);
         add(" %s, ", a == &r->line ? f->deed : f->other_deed);
         add_line(f, b);
-        add(" %s: %s\n", b == &r->line ? f->deed : f->other_deed, f->why);
+        add(" %s: %s", b == &r->line ? f->deed : f->other_deed, f->why);
+        end_first_line();
         add_agent(f, f->other_deed, f->other_thread, &r->other, &r->other_caller);
     }
     add_agent(f, f->deed, f->thread, &r->line, &r->caller);
@@ -241,11 +294,43 @@ static const char* advice(const struct finding* f) {
     }
 }
 
-const char* cudev_finding_text(const struct located_finding* r, size_t* length) {
+// The first of its lines in the order of the source. Else that of a caller.
+static unsigned first_of(const struct located_finding* r) {
+    const struct source_line *a = cudev_first_line(r), *b = cudev_second_line(r);
+    const unsigned first = cudev_line_in_cu(a->file, a->line),
+                   second = cudev_line_in_cu(b->file, b->line);
+    const int caller = r->caller.line ? r->caller.line : r->other_caller.line;
+    return first ? first : second ? second : (unsigned)caller;
+}
+
+static void add_launch(const struct finding* f) {
+    const unsigned *g = f->launch.grid, *b = f->launch.block;
+    snprintf(said->kernel, sizeof said->kernel, "%s", f->launch.name);
+    said->launch = cudev_line_in_cu(f->launch.file, f->launch.line);
+    if (!said->line) said->line = said->launch;
+    add("  kernel %s<<<(%u,%u,%u), (%u,%u,%u)>>> launched at %s:%d\n", f->launch.name, g[0], g[1],
+        g[2], b[0], b[1], b[2], f->launch.file, f->launch.line);
+}
+
+static void add_next(const struct finding* f) {
+    add("  next: ");
+    const size_t from = used;
+    add("%s", advice(f));
+    if (f->kind == FOUND_ASYNC && f->other_deed && has_buffers(f))
+        add("\n        Or is another buffer of the array meant in one of them?");
+    keep(said->next, sizeof said->next, from);
+    add("\n");
+}
+
+const char* cudev_finding_text(const struct located_finding* r, size_t* length,
+                               struct finding_values* values) {
     const struct finding* f = r->f;
     const bool swap = other_first(r);
     used = 0;
-    add("==CPU device== FINDING: %s", kind_name[f->kind]);
+    said = values;
+    *said = (struct finding_values){.first = first_of(r)};
+    snprintf(said->kind, sizeof said->kind, "%s", cudev_finding_cause(f));
+    add("%s%s", first_words, kind_name[f->kind]);
     if (f->kind == FOUND_RACE || f->kind == FOUND_ORDER_OF_SUM) {
         const struct source_line* a = cudev_first_line(r);
         const struct source_line* b = cudev_second_line(r);
@@ -253,7 +338,7 @@ const char* cudev_finding_text(const struct located_finding* r, size_t* length) 
         add_deed(f, a, !swap);
         add(", ");
         add_deed(f, b, swap);
-        add("\n");
+        end_first_line();
         add_thread(f, false, &r->other, &r->other_caller);
         add_thread(f, true, &r->line, &r->caller);
     } else if (f->kind == FOUND_ASYNC) {
@@ -261,22 +346,17 @@ const char* cudev_finding_text(const struct located_finding* r, size_t* length) 
     } else {
         add(": %s at ", f->text[0] ? f->text : verb(f->access));
         if (f->launch.name && r->line.line)  // the whole path stands below
-            add("%s:%d", base_name(r->line.file), r->line.line);
+            add_short_place(&r->line);
         else
             add_place(&r->line);
         if (f->what[0]) add(" of %s", f->what);
-        add("%s\n", f->detail);
+        add("%s", f->detail);
+        end_first_line();
         if (f->launch.name) add_thread(f, true, &r->line, &r->caller);
     }
     if (f->origin[0]) add("    %s\n", f->origin);
-    if (f->launch.name) {
-        const unsigned *g = f->launch.grid, *b = f->launch.block;
-        add("  kernel %s<<<(%u,%u,%u), (%u,%u,%u)>>> launched at %s:%d\n", f->launch.name, g[0],
-            g[1], g[2], b[0], b[1], b[2], f->launch.file, f->launch.line);
-    }
-    const bool other_buffer = f->kind == FOUND_ASYNC && f->other_deed && has_buffers(f);
-    add("  next: %s%s\n", advice(f),
-        other_buffer ? "\n        Or is another buffer of the array meant in one of them?" : "");
+    if (f->launch.name) add_launch(f);
+    add_next(f);
     *length = used;
     return text;
 }

@@ -13,7 +13,7 @@
 #include "cpu/watch/finding.h"
 #include "cpu/watch/sites.h"
 
-enum { MAX_FINDINGS = 256, MAX_PRINTED = 10, MAX_KEYS = 512 };
+enum { MAX_FINDINGS = 256, MAX_PRINTED = FINDINGS, MAX_KEYS = 512 };
 
 // A finding as the reader sees it: printed once.
 struct key {
@@ -136,19 +136,11 @@ static void print(const struct located_finding* r) {
     }
     all->printed++;
     size_t length;
-    const char* text = cudev_finding_text(r, &length);
+    static struct finding_values values;
+    const char* text = cudev_finding_text(r, &length, &values);
     if (!write_text(text, length)) return;
     if (cudev_any_found) cudev_any_found();
-    const struct source_line *a = cudev_first_line(r), *b = cudev_second_line(r);
-    const unsigned first = cudev_line_in_cu(a->file, a->line),
-                   second = cudev_line_in_cu(b->file, b->line);
-    const int caller = r->caller.line ? r->caller.line : r->other_caller.line;
-    if (cudev_on_finding)
-        cudev_on_finding(cudev_finding_cause(r->f),
-                         first    ? first
-                         : second ? second
-                                  : (unsigned)caller,
-                         text);
+    if (cudev_on_finding) cudev_on_finding(values.kind, values.first, text, &values);
 }
 
 static bool was_printed(const struct located_finding* r) {

@@ -101,23 +101,43 @@ START_TEST(test_refused) {
 }
 END_TEST
 
+// Another of the item's findings. Its accesses are added by add_access().
+static struct finding_values* add_finding(struct result_item* item, const char* words,
+                                          unsigned line) {
+    struct finding_values* v = &item->finding[item->finding_count++];
+    strcpy(v->words, words);
+    v->line = line;
+    return v;
+}
+
+static void add_access(struct finding_values* v, const char* verb, const char* who,
+                       const char* function, unsigned line, unsigned caller) {
+    struct finding_access* a = &v->access[v->access_count++];
+    *a = (struct finding_access){.line = line, .caller = caller};
+    a->plain = strcmp(verb, "read") == 0 || strcmp(verb, "write") == 0;
+    strcpy(a->verb, verb);
+    strcpy(a->who, who);
+    strcpy(a->function, function);
+}
+
 // Where it was seen, and the other place. An item with the same cause in the same line is counted,
-// whatever its indices are.
+// whatever its indices are. What the message says is not asked.
 START_TEST(test_findings) {
     struct result* r = fresh();
-    const char* first = "case: n = 4\n"
-                        "==CPU device== FINDING: race on s[0]: line 5 writes, line 9 reads\n"
-                        "    read   by thread (0,0,0) of block (0,0,0) at x.cu:9 in void k<4>\n"
-                        "    write  by thread (1,0,0) of block (0,0,0) at x.cu:5 in void k<4>\n"
-                        "    s: __shared__, 4 elements of 4 bytes, x.cu:3\n"
-                        "  kernel k<<<(1,1,1), (4,1,1)>>> launched at x.cu:20\n"
-                        "==CPU device== FINDING: out_of_bounds: write at x.cu:6 of t[4]\n"
-                        "    write  by thread (0,0,0) of block (0,0,0) at x.cu:6 in void k<4>\n";
-    failed_item(r, "one", CAUSE_race, first);
-    failed_item(r, "two", CAUSE_race,
-                "==CPU device== FINDING: race on s[1]: line 5 writes, line 9 reads\n"
-                "    read   by thread (7,0,0) of block (0,0,0) at x.cu:9 in k\n");
+    struct result_item* one = failed_item(r, "one", CAUSE_race, "FINDING: a at x.cu:70\n");
+    struct finding_values* v = add_finding(one, "race on s[0]: line 5 writes, line 9 reads", 9);
+    add_access(v, "read", "thread (0,0,0) of block (0,0,0)", "void k<4>", 9, 0);
+    add_access(v, "write", "thread (1,0,0) of block (0,0,0)", "void k<4>", 5, 0);
+    v = add_finding(one, "out_of_bounds: write at x.cu:6 of t[4]", 6);
+    add_access(v, "write", "thread (0,0,0) of block (0,0,0)", "void k<4>", 6, 0);
+    struct result_item* two = failed_item(r, "two", CAUSE_race, "");
+    v = add_finding(two, "race on s[1]: line 5 writes, line 9 reads", 9);
+    add_access(v, "read", "thread (7,0,0) of block (0,0,0)", "k", 9, 0);
     failed_item(r, "three", CAUSE_leak, "case: n = 4\nthe launcher returned and left 4 bytes\n");
+    struct result_item* four = failed_item(r, "four", CAUSE_race, "");
+    v = add_finding(four, "race on s[2]: y.h:3 writes, line 12 reads", 12);
+    add_access(v, "write", "thread (1,0,0) of block (0,0,0)", "put", 0, 11);
+    add_access(v, "atomic", "thread (2,0,0) of block (0,0,0)", "k", 13, 0);
     expect(r, NULL,
            "exercises/01_x/x.cu:9:1: error: race on s[0]: line 5 writes, line 9 reads [race]; item "
            "\"one\" and 1 more\n"
@@ -125,7 +145,11 @@ START_TEST(test_findings) {
            "item "
            "\"one\"\n"
            "exercises/01_x/x.cu:6:1: error: out_of_bounds: write at x.cu:6 of t[4]; item \"one\"\n"
-           "exercises/01_x/x.cu:1:1: error: why [leak]; item \"three\"\n");
+           "exercises/01_x/x.cu:1:1: error: why [leak]; item \"three\"\n"
+           "exercises/01_x/x.cu:12:1: error: race on s[2]: y.h:3 writes, line 12 reads [race]; "
+           "item \"four\"\n"
+           "exercises/01_x/x.cu:11:1: note: write by thread (1,0,0) of block (0,0,0) in put, "
+           "called at x.cu:11; item \"four\"\n");
 }
 END_TEST
 
@@ -172,8 +196,8 @@ END_TEST
 START_TEST(test_hostile) {
     struct result* r = fresh();
     strcpy(r->file, "a/\033[31mb.cu");
-    failed_item(r, "one", CAUSE_race,
-                "FINDING: \033]0;x\007 at \033[31mb.cu:999999999999999999999\nFINDING: ");
+    struct result_item* item = failed_item(r, "one", CAUSE_race, "");
+    add_access(add_finding(item, "\033]0;x\007\n", 4294967295u), "\n", "\033", "\x80", 1, 2);
     char* many = malloc(200 * 50);
     ck_assert_ptr_nonnull(many);
     many[0] = '\0';

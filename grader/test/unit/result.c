@@ -26,6 +26,12 @@ START_TEST(test_there_and_back) {
     strcpy(r.item[1].sentence, cause_sentence(CAUSE_tail_dropped));
     r.item[1].outcome = OUTCOME_FAIL;
     r.item[1].max_points = 40;
+    struct finding_values* v = &r.item[1].finding[0];
+    r.item[1].finding_count = v->access_count = 1;
+    *v = (struct finding_values){
+        "race", "race on \033s", 5, 0, 7, 1, {{.line = 9, .plain = true}}, "k<4>",
+        20,     "one\n  two"};
+    strcpy(v->access[0].verb, "write");
     result_total(&r);
     ck_assert_int_eq(r.score, 60);
     ck_assert_int_eq(r.max_score, 100);
@@ -41,6 +47,16 @@ START_TEST(test_there_and_back) {
     ck_assert_str_eq(back.item[1].cause, "tail_dropped");
     ck_assert_str_eq(back.item[1].sentence, r.item[1].sentence);
     ck_assert_ptr_nonnull(strstr(back.item[1].message, "]]>"));
+    const struct finding_values* w = &back.item[1].finding[0];
+    ck_assert_int_eq(back.item[0].finding_count, 0);
+    ck_assert_int_eq(back.item[1].finding_count, 1);
+    ck_assert_str_eq(w->kind, "race");
+    ck_assert_str_eq(w->kernel, "k<4>");
+    ck_assert_str_eq(w->next, "one\n  two");
+    ck_assert(w->line == 5 && w->caller == 7 && w->launch == 20 && w->access_count == 1);
+    ck_assert(w->access[0].line == 9 && w->access[0].plain);
+    ck_assert_str_eq(w->access[0].verb, "write");
+    ck_assert_ptr_null(strchr(w->words, '\033'));
     free(json);
 }
 END_TEST

@@ -65,7 +65,7 @@ int main(void) {
         answer->refused_launches = mode == REFUSED_LAUNCH;
         if (mode == RACES && getenv("CUDEV_WATCH")) {
             answer->findings = 1;
-            strcpy(answer->finding_kind, "race");
+            strcpy(answer->finding[0].kind, "race");
             strcpy(answer->finding_text, "line 9 writes, line 10 reads\n");
         }
         answer->status[r] =
