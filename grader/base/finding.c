@@ -5,6 +5,7 @@
 
 void finding_values_end(struct finding_values* v) {
     v->kind[sizeof v->kind - 1] = v->words[sizeof v->words - 1] = '\0';
+    v->file[sizeof v->file - 1] = '\0';
     v->kernel[sizeof v->kernel - 1] = v->next[sizeof v->next - 1] = '\0';
     if (v->access_count < 0 || v->access_count > FINDING_ACCESSES) v->access_count = 0;
     for (int i = 0; i < FINDING_ACCESSES; i++) {

@@ -22,6 +22,7 @@ struct finding_access {
 struct finding_values {
     char kind[32];     // as cudev_on_finding() is told it: "race_of_writes"
     char words[480];   // the first line of the text: "race on s[0]: line 5 writes, line 9 reads"
+    char file[200];    // the .cu file, as the text names it; "": it names none of its lines
     unsigned line;     // where it was seen; where no other line is known, that of the launch
     unsigned first;    // of its lines, in the order of the source
     unsigned caller;   // of the access that has one: the line where a header's function was called

@@ -88,10 +88,10 @@ static void add_compiler_message(struct problems* all, const struct compiler_mes
 }
 
 // "write by thread (1,0,0) of block (0,0,0) in void k<4>, called at x.cu:7"
-static void access_words(const struct problems* all, const struct finding_access* a, char* words,
-                         size_t size) {
-    char caller[sizeof all->result->file + 32] = "";
-    if (a->caller) snprintf(caller, sizeof caller, ", called at %s:%u", all->name, a->caller);
+static void access_words(const struct finding_values* v, const struct finding_access* a,
+                         char* words, size_t size) {
+    char caller[sizeof v->file + 32] = "";
+    if (a->caller) snprintf(caller, sizeof caller, ", called at %s:%u", v->file, a->caller);
     snprintf(words, size, "%s by %s%s%s%s", a->verb, a->who, a->function[0] ? " in " : "",
              a->function, caller);
 }
@@ -108,7 +108,7 @@ static void add_finding(struct problems* all, const struct result_item* item,
         const struct finding_access* a = &v->access[i];
         const unsigned line = a->line ? a->line : a->caller;
         if (!a->plain || !line || line == v->line) continue;
-        access_words(all, a, words, sizeof words);
+        access_words(v, a, words, sizeof words);
         add(all, item, (int)line, 1, "note", words);
     }
 }

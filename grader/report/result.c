@@ -99,10 +99,10 @@ static json_t* finding_value(const struct finding_values* v) {
     json_t* accesses = json_array();
     for (int i = 0; i < v->access_count; i++)
         json_array_append_new(accesses, access_value(&v->access[i]));
-    return json_pack("{so so si si so so si so}", "kind", text_value(v->kind), "words",
-                     text_value(v->words), "line", (int)v->line, "caller", (int)v->caller,
-                     "accesses", accesses, "kernel", text_value(v->kernel), "launch",
-                     (int)v->launch, "next", text_value(v->next));
+    return json_pack("{so so so si si so so si so}", "kind", text_value(v->kind), "words",
+                     text_value(v->words), "file", text_value(v->file), "line", (int)v->line,
+                     "caller", (int)v->caller, "accesses", accesses, "kernel",
+                     text_value(v->kernel), "launch", (int)v->launch, "next", text_value(v->next));
 }
 
 static json_t* item_value(const struct result_item* i) {
@@ -177,6 +177,7 @@ static void finding_from(const json_t* o, struct finding_values* v) {
     json_t* access;
     copy_text(v->kind, sizeof v->kind, o, "kind");
     copy_text(v->words, sizeof v->words, o, "words");
+    copy_text(v->file, sizeof v->file, o, "file");
     copy_text(v->kernel, sizeof v->kernel, o, "kernel");
     copy_lines(v->next, sizeof v->next, json_string_value(json_object_get(o, "next")));
     v->line = (unsigned)number(o, "line");

@@ -269,11 +269,9 @@ static void print_next(const struct result* r, const struct result_item* failed)
 
 // The first line of the item's first finding. If it is about a header of the course, the line of
 // the file from which that was called.
-static void finding_line(const struct result* r, const struct finding_values* v, char* line,
-                         size_t size) {
-    const char *slash = strrchr(r->file, '/'), *name = slash ? slash + 1 : r->file;
-    char caller[sizeof r->file + 32] = "";
-    if (v->caller) snprintf(caller, sizeof caller, ", called at %s:%u", name, v->caller);
+static void finding_line(const struct finding_values* v, char* line, size_t size) {
+    char caller[sizeof v->file + 32] = "";
+    if (v->caller) snprintf(caller, sizeof caller, ", called at %s:%u", v->file, v->caller);
     snprintf(line, size, "%s%s", v->words, caller);
 }
 
@@ -286,7 +284,7 @@ static void find_line(const struct result* r, const struct result_item* failed, 
     size_t n;
     *line = 0;
     if (failed->finding_count) {
-        finding_line(r, failed->finding, line, size);
+        finding_line(failed->finding, line, size);
     } else if (compiler_first_error(r->compiler, &error) && !error.fatal) {
         snprintf(line, size, "%.*s", error.whole.length, error.whole.text);
     } else if ((place = result_place(r, all, &n))) {

@@ -76,7 +76,10 @@ static void keep(char* to, size_t size, size_t from) {
 
 // The text names this line.
 static void see(const struct source_line* s) {
-    if (!said->line) said->line = cudev_line_in_cu(s->file, s->line);
+    const unsigned line = cudev_line_in_cu(s->file, s->line);
+    if (said->line || !line) return;
+    said->line = line;
+    snprintf(said->file, sizeof said->file, "%s", cudev_shown_file(s->file));
 }
 
 static const char* verb(enum cudev_access access) {

@@ -29,7 +29,7 @@ START_TEST(test_there_and_back) {
     struct finding_values* v = &r.item[1].finding[0];
     r.item[1].finding_count = v->access_count = 1;
     *v = (struct finding_values){
-        "race", "race on \033s", 5, 0, 7, 1, {{.line = 9, .plain = true}}, "k<4>",
+        "race", "race on \033s", "a/x.cu", 5, 0, 7, 1, {{.line = 9, .plain = true}}, "k<4>",
         20,     "one\n  two"};
     strcpy(v->access[0].verb, "write");
     result_total(&r);
@@ -52,6 +52,7 @@ START_TEST(test_there_and_back) {
     ck_assert_int_eq(back.item[1].finding_count, 1);
     ck_assert_str_eq(w->kind, "race");
     ck_assert_str_eq(w->kernel, "k<4>");
+    ck_assert_str_eq(w->file, "a/x.cu");
     ck_assert_str_eq(w->next, "one\n  two");
     ck_assert(w->line == 5 && w->caller == 7 && w->launch == 20 && w->access_count == 1);
     ck_assert(w->access[0].line == 9 && w->access[0].plain);
