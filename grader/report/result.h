@@ -3,9 +3,9 @@
 // As JSON (version 1; lessons/README.md has an example):
 //   version, lesson, file, device, isolation, seed, score, max_score, complete, fingerprint,
 //   submission, grading, idea, message, items[] {name, points, max_points, outcome, seconds, idea,
-//   message, cause, sentence, findings[] {kind, words, file, line, caller, accesses[] {verb, plain, who,
-//   function, line, caller}, kernel, launch, next}}: base/finding.h. Results that were saved before
-//   there were findings have none.
+//   message, cause, sentence, findings[] {kind, words, file, line, caller, accesses[] {verb,
+//   plain, who, function, line, caller}, kernel, launch, next}} (base/finding.h)
+// A result that was saved before there were findings has none.
 // outcome is "pass", "fail" or "error" ("error": the grader's fault, not in the student's code).
 #ifndef RESULT_H
 #define RESULT_H

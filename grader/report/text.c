@@ -271,7 +271,9 @@ static void print_next(const struct result* r, const struct result_item* failed)
 // the file from which that was called.
 static void finding_line(const struct finding_values* v, char* line, size_t size) {
     char caller[sizeof v->file + 32] = "";
-    if (v->caller) snprintf(caller, sizeof caller, ", called at %s:%u", v->file, v->caller);
+    // Of a file in a folder the report has never told the caller here; the finding tells it.
+    const bool tells = v->caller && !strchr(v->file, '/');
+    if (tells) snprintf(caller, sizeof caller, ", called at %s:%u", v->file, v->caller);
     snprintf(line, size, "%s%s", v->words, caller);
 }
 
