@@ -95,8 +95,9 @@ struct check {
     int64_t compared;  // elements compared so far in this item
     int twins;         // watched cases of this item that the plain program has run, too
     struct told {
-        enum cause cause;  // CAUSE_NONE: nothing
-        int line;          // of the submission; 0: none is known
+        enum cause cause;                       // CAUSE_NONE: nothing
+        int count;                              // of findings of which the text tells
+        struct finding_values value[FINDINGS];  // they, as values
         char text[2048];
     } twin;  // see trial_twin()
 

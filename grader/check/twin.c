@@ -81,12 +81,13 @@ static void run_other(struct check* c) {
         const struct arena_answer other = arena_answer(&left);
         const struct arena_answer* watched = was_watched ? &c->answer : &other;
         const bool finds = watched->findings > 0;  // a finding may end a launch, or a round
-        const enum cause found = finds ? contract_cause(watched->finding_kind) : CAUSE_NONE;
+        const enum cause found = finds ? contract_cause(watched->finding[0].kind) : CAUSE_NONE;
         for (int round = 0; round < c->rounds && (uint32_t)round < other.rounds_done; round++)
             if (!finds) compare_round(c, watched, was_watched ? &other : &c->answer, round);
         if (!c->twin.cause && !was_watched && is_race(found)) {
             tell(c, found, "%s", other.finding_text);
-            c->twin.line = (int)other.finding_line;
+            c->twin.count = arena_findings(&other);
+            memcpy(c->twin.value, other.finding, sizeof other.finding);
         }
     }
     arena_free(&left);
@@ -116,6 +117,6 @@ void trial_twin_judge(struct check* c) {
     c->record->asked_safe |= is_found;
     if (!c->twin.cause || (is_found && !c->session->safe)) return;
     record_append(c->record, "%s", c->twin.text);
-    if (c->twin.line) c->record->line = c->twin.line;
+    record_findings(c->record, c->twin.value, c->twin.count);
     check_end_failed(c, c->twin.cause);
 }
