@@ -367,6 +367,9 @@ static void step_arguments(struct check* c) {
         check_run(c);
     }
     check_launches_fail(c, declare_step, &q);
+    struct step_case one_scale = q;
+    one_scale.s = of_all(q.s);
+    check_launches_fail(c, declare_step, &one_scale);
     check_case(c, "to eight bits, on a card that is no Hopper GPU");
     check_pose_as(c, "rtx4090");
     declare_step(c, &q);

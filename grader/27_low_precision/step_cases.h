@@ -67,6 +67,8 @@ static void fill_step(struct step_case* q) {
             q->X->value[at + x] = dtype_round(BF16, check_normal(c) * times);
             q->X->untouched[at + x] = false;
         }
+        // 0 has a sign, in eight bits as well
+        q->X->value[at + check_pick(c, 0, s->d - 1)] = -0.0;
     }
 }
 
