@@ -178,6 +178,7 @@ struct handin {
     bool mailed;         // the instructor has put it beside the downloads: it counts
     bool fixed, inner;   // the time is not that of the files; is that in the archive
     bool copied;         // the time is that of a download or of a copy
+    bool shared;         // so it is, since the others of the place have it, too
     int64_t time;        // seconds since 1970; 0: unknown
     int64_t order;       // of Canvas: a higher number came later; 0: unknown
     int first;           // of its entries; -1: none

@@ -187,6 +187,8 @@ static void choose_lesson(struct class* class, struct row* row, int lesson,
     struct order to = {class, lesson};
     struct cell* c = &row->cell[lesson];
     const struct candidate *from = NULL, *first = order[0];
+    bool nothing = true;
+    for (int i = 0; i < n; i++) nothing &= !order[i]->any;
     qsort_r(order, (size_t)n, sizeof(*order), by_time, &to);
     // First those that have something, then the others: a torn second hand-in hides none.
     for (int i = 0; i < 2 * n; i++) {
@@ -202,7 +204,7 @@ static void choose_lesson(struct class* class, struct row* row, int lesson,
         if (refused) say_other(row, &to, before, now);
     }
     if (c->state == CELL_TAKEN) take(class, row, lesson, from->entry[lesson]);
-    if (!is_worked(c)) say_meant(class, (int)(row - class->row), lesson, c);
+    if (!is_worked(c)) say_meant(class, (int)(row - class->row), lesson, nothing, c);
     if (c->mailed && !c->again && c->state == CELL_TAKEN)
         add_text(c->why, WHY_SIZE, "%scame by mail", c->why[0] ? "; " : "");
     // It repeats names that strangers gave, perhaps cut inside of a character.

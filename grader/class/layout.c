@@ -519,10 +519,12 @@ static void find_copied(struct class* class, const struct place* place, int plac
         const bool as_archive =
             archive && archive - first <= DOWNLOAD && last - archive <= DOWNLOAD;
         const bool at_once = last - first <= (moodle ? DOWNLOAD : MOMENT);
-        const bool all = place[p].mail || as_archive || (at_once && count >= (moodle ? 2 : 3));
+        const bool shared = as_archive || (at_once && count >= (moodle ? 2 : 3));
         for (int i = 0; i < class->handins; i++) {
             struct handin* h = &class->handin[i];
-            h->copied |= h->place == p && !h->fixed && (all || (sheet && h->moodle));
+            if (h->place != p || h->fixed) continue;
+            h->shared |= shared;
+            h->copied |= shared || place[p].mail || (sheet && h->moodle);
         }
     }
 }
@@ -533,7 +535,7 @@ static void share_times(struct class* class) {
         struct handin* h = &class->handin[i];
         if (h->of < 0) continue;
         const struct handin* o = &class->handin[h->of];
-        if (!h->time) h->time = o->time, h->copied = o->copied;
+        if (!h->time) h->time = o->time, h->copied = o->copied, h->shared = o->shared;
         h->late |= o->late;
         h->canvas = o->canvas;
         h->order = o->order;

@@ -16,14 +16,20 @@ static int64_t time_of(const struct handin* h, const struct entry* e) {
     return h->inner && !h->canvas ? e->inner_time : e->time;
 }
 
-// Was the one made after the other? 1: a was, -1: b was, 0: no time says it. A copy takes a moment,
-// and a zip counts in steps of two seconds. Moodle gives its files the time of the download, which
-// takes minutes.
-static int later(const struct handin* h, const struct entry* a, const struct entry* b) {
-    enum { MOMENT = 2, DOWNLOAD = 600 };
+// Which has the later time? 1: a has, -1: b has, 0: neither. A copy takes a moment, and a zip counts
+// in steps of two seconds. Moodle gives its files the time of the download, which takes minutes.
+enum { MOMENT = 2, DOWNLOAD = 600 };
+static int later_time(const struct handin* h, const struct entry* a, const struct entry* b) {
     const int64_t apart = h->canvas ? 0 : h->moodle ? DOWNLOAD : MOMENT;
     const int64_t x = time_of(h, a), y = time_of(h, b);
-    if (!h->copied && x && y && llabs(x - y) > apart) return x > y ? 1 : -1;
+    return x && y && llabs(x - y) > apart ? (x > y ? 1 : -1) : 0;
+}
+
+// Was the one made after the other? As above, 0: no time says it. A time that all hand-ins have says
+// nothing of this one.
+static int later(const struct handin* h, const struct entry* a, const struct entry* b) {
+    const int when = h->shared ? 0 : later_time(h, a, b);
+    if (when) return when;
     // In one archive, or in two of one time, the files' own times are left.
     const int64_t p = a->inner_time, q = b->inner_time;
     if (!h->inner && p && q && llabs(p - q) > MOMENT) return p > q ? 1 : -1;
@@ -58,7 +64,8 @@ static bool is_better(const struct handin* h, const struct entry* e, int rank,
     if (!b->good) return true;
     const bool alike = (rank >= WORKED) == (b->good_rank >= WORKED) &&
                        (rank >= UNTOUCHED) == (b->good_rank >= UNTOUCHED);
-    const int when = alike ? later(h, e, b->good) : 0;
+    int when = alike ? later(h, e, b->good) : 0;
+    if (alike && !when) when = later_time(h, e, b->good);
     if (when) return when > 0;
     if (rank != b->good_rank) return rank > b->good_rank;
     return strcmp(e->path, b->good->path) < 0;
@@ -189,7 +196,7 @@ static void say_near(const struct class* class, int handin, int lesson, char why
 static void say_which(const struct handin* h, const struct best* b, char why[WHY_SIZE]) {
     char when[40] = "", other_when[40] = "";
     const struct entry *good = b->good, *other = b->other;
-    if (!h->canvas && !h->copied) {
+    if (!h->canvas && (!h->copied || later_time(h, good, other))) {
         say_time(time_of(h, good), when);
         say_time(time_of(h, other), other_when);
     }
@@ -214,13 +221,17 @@ static void say_bad(const struct entry* bad, const struct entry* unread, char wh
 // ---- what counts
 
 // Whoever packs a path with ".." wants it to lead out of the archive: it leads nowhere.
-static void say_climbs(const struct class* class, int handin, int lesson, struct cell* c) {
+static void say_climbs(const struct class* class, int handin, int lesson, const struct entry* good,
+                       struct cell* c) {
     const bool canvas = class->handin[handin].canvas;
     bool any = false;
     for (int i = first_of(class, handin); i >= 0; i = class->entry[i].next)
         any |= class->entry[i].climbs &&
                rank_of(&class->lesson[lesson], &class->entry[i], lesson, canvas) > 0;
-    if (any)
+    if (any && good && good->climbs)
+        add_text(c->why, WHY_SIZE, "%sits path in the archive has .., taken as %.100s",
+                 c->why[0] ? "; " : "", base_name(good->inside));
+    else if (any)
         add_text(c->why, WHY_SIZE, "%sa path with .. in the archive was not followed",
                  c->why[0] ? "; " : "");
 }
@@ -275,8 +286,10 @@ static void look_at(const struct class* class, int handin, int l, struct cell* c
         else if (fit == FIT_NEARLY)
             snprintf(c->why, sizeof c->why, "handed in as %.150s", base_name(b.good->inside));
         if (b.other && !b.sure)
-            snprintf(c->doubt, sizeof c->doubt, "%.400s, and no time says which is the later one",
-                     c->why);
+            snprintf(c->doubt, sizeof c->doubt, "%.400s, and %s", c->why,
+                     later_time(h, b.good, b.other)
+                         ? "the later time is also that of the other hand-ins"
+                         : "no time says which is the later one");
         say_beside(class, handin, &b, c);
     } else if (b.bad || unreadable(class, handin, NULL)) {
         c->state = CELL_REFUSED;
@@ -292,7 +305,7 @@ bool look(const struct class* class, int handin, struct cell cell[LESSONS],
     for (int l = 0; l < class->lessons; l++) {
         memset(&cell[l], 0, sizeof cell[l]);
         look_at(class, handin, l, &cell[l], &entry[l]);
-        say_climbs(class, handin, l, &cell[l]);
+        say_climbs(class, handin, l, entry[l], &cell[l]);
         any |= cell[l].state == CELL_TAKEN;
     }
     return any;
@@ -301,9 +314,10 @@ bool look(const struct class* class, int handin, struct cell cell[LESSONS],
 // ---- what may have been meant
 
 // May this have been meant for the lesson, under a name of its own? Not the course's files, nor
-// what is another lesson's by its name: that counts there.
+// what is another lesson's by its name: that counts there. Of who has nothing that counts, whatever
+// it is: a text may hold the code.
 static bool is_meant(const struct class* class, const struct handin* h, const struct entry* e,
-                     int lesson, enum cell_state state) {
+                     int lesson, enum cell_state state, bool nothing) {
     const struct class_lesson* l = &class->lesson[lesson];
     const char *name = name_of(e), *ending = file_ending(l->file);
     const bool kernel = !strcmp(ending, ".cu"), shut = e->why[0] != '\0';
@@ -320,15 +334,16 @@ static bool is_meant(const struct class* class, const struct handin* h, const st
         return shut;
     char twice[16];
     snprintf(twice, sizeof twice, "%.8s.txt", ending);
-    return has_stem(l, name) || has_ending(name, ending) || has_ending(name, twice) ||
+    return (nothing && state == CELL_MISSING) || has_stem(l, name) || has_ending(name, ending) ||
+           has_ending(name, twice) ||
            (kernel ? has_ending(name, ".cpp") || has_ending(name, ".ipynb")
                    : has_ending(name, ".md"));
 }
 
-void say_meant(const struct class* class, int row, int lesson, struct cell* c) {
+void say_meant(const struct class* class, int row, int lesson, bool nothing, struct cell* c) {
     enum { SHOWN = 3 };
     char names[WHY_SIZE / 2] = "";
-    int all = 0, strangers = 0;
+    int all = 0;
     for (int k = 0; k < class->handins; k++) {
         const struct handin* h = &class->handin[k];
         const int about = class->place_lesson[h->place];
@@ -336,8 +351,7 @@ void say_meant(const struct class* class, int row, int lesson, struct cell* c) {
         for (int i = first_of(class, k); i >= 0; i = class->entry[i].next) {
             const struct entry* e = &class->entry[i];
             const char* left_out = lesson_left_out(class, name_of(e));
-            if (!is_meant(class, h, e, lesson, c->state)) continue;
-            strangers += !left_out;
+            if (!is_meant(class, h, e, lesson, c->state, nothing)) continue;
             if (all++ >= SHOWN) continue;
             add_text(names, sizeof names, "%s%.60s", names[0] ? ", " : "",
                      goes_through(e->inside, "saved") ? e->inside : name_of(e));
@@ -345,13 +359,14 @@ void say_meant(const struct class* class, int row, int lesson, struct cell* c) {
         }
     }
     if (all > SHOWN) add_text(names, sizeof names, " and %d more", all - SHOWN);
-    // Who has handed in nothing of this lesson, and another one, has not mistaken the name.
-    if (all == 0 || (strangers == 0 && !c->untouched)) return;
     // What is missing says it already.
-    if (c->state != CELL_MISSING && !strstr(c->why, "; wanted: "))
+    if (all > 0 && c->state != CELL_MISSING && !strstr(c->why, "; wanted: "))
         add_text(c->why, WHY_SIZE, "%shanded in: %s; wanted: %s", c->why[0] ? "; " : "", names,
                  class->lesson[lesson].file);
-    snprintf(c->doubt, sizeof c->doubt, "%s%shanded in: %s; wanted: %s",
-             c->untouched ? "the exercise as it was handed out" : "", c->untouched ? "; " : "",
-             names, class->lesson[lesson].file);
+    if (c->state == CELL_REFUSED && !c->doubt[0])
+        snprintf(c->doubt, sizeof c->doubt, "%s", c->why);
+    else if (all > 0)
+        snprintf(c->doubt, sizeof c->doubt, "%s%shanded in: %s; wanted: %s",
+                 c->untouched ? "the exercise as it was handed out" : "", c->untouched ? "; " : "",
+                 names, class->lesson[lesson].file);
 }

@@ -62,7 +62,9 @@ int rank_of(const struct class_lesson* l, const struct entry* e, int lesson, boo
 }
 
 bool is_litter(const char* path) {
-    return strstr(path, "__MACOSX/") || base_name(path)[0] == '.';
+    const char* name = base_name(path);
+    return strstr(path, "__MACOSX/") || name[0] == '.' || !strcasecmp(name, "Thumbs.db") ||
+           !strcasecmp(name, "desktop.ini");
 }
 
 const char* lesson_left_out(const struct class* class, const char* name) {

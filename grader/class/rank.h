@@ -45,7 +45,8 @@ bool look(const struct class* class, int handin, struct cell cell[LESSONS],
           struct entry* entry[LESSONS]);
 
 // Of a cell without work: says what else of the row's hand-ins may have been meant for it.
-void say_meant(const struct class* class, int row, int lesson, struct cell* c);
+// `nothing`: nothing of theirs counts for any lesson.
+void say_meant(const struct class* class, int row, int lesson, bool nothing, struct cell* c);
 
 // Are these the same bytes?
 bool is_same(const struct entry* a, const struct entry* b);

@@ -310,6 +310,7 @@ def canvas():
                   "has it, and does not count: the latest counts as a whole", "21")
         for lesson, wanted in (("01", CU), ("21", TXT)):
             c.missing("Nora Nobody", f"handed in: nobodynora_18235_text.html; wanted: {wanted}", lesson)
+            c.todo(f"Nora Nobody, lesson {lesson}: handed in: nobodynora_18235_text.html; wanted: {wanted}")
         c.close()
 
 
@@ -514,6 +515,8 @@ def hostile():
     c.todo("moody, lesson 01: handed in: bob_18233_1_vector_add.cu; wanted: vector_add.cu")
     c.file("out.zip", zipped({"../bob/vector_add.cu": "out", "/etc/x/vector_add.cu": "out"}))
     c.taken("out", "out", note="a path with .. in the archive was not followed")
+    c.file("up.zip", zipped({"../vector_add.cu": "up"}))
+    c.taken("up", "up", note="its path in the archive has .., taken as vector_add.cu")
     # What would lead out does not take the place of what lies there.
     c.file("climb.zip", zipped({"../bob/vector_add.cu": ("bob's", 5), "vector_add.cu": "climb"}))
     c.taken("climb", "climb", note="a path with .. in the archive was not followed")

@@ -36,12 +36,13 @@ def meant():
     c.file("fay/vector_add.cu", given)
     c.file("fay/transpose.cu", other + "// mine\n")
     untouched(c, "fay", "transpose.cu (of lesson 02)")
-    # So without the exercise; who has handed in another lesson only has mistaken no name.
+    # So without the exercise.
     c.file("gus/work/red.cu", "gus")
     c.missing("gus", "handed in: red.cu" + WANTED)
     c.todo("gus, lesson 01: handed in: red.cu" + WANTED)
     c.file("hal/transpose.cu", other + "// mine\n")
     c.missing("hal", "handed in: transpose.cu (of lesson 02)" + WANTED)
+    c.todo("hal, lesson 01: handed in: transpose.cu (of lesson 02)" + WANTED)
     # An empty file hides no other, and what cannot be taken hides no name.
     c.file("ida/a/vector_add.cu", "ida")
     c.file("ida/b/vector_add.cu", "", hours=2)
@@ -49,8 +50,42 @@ def meant():
     c.file("jan/vector_add.cu", "")
     c.file("jan/red.cu", "jan")
     c.line("jan", "not taken", note="an empty file; handed in: red.cu" + WANTED)
-    c.todo("jan, lesson 01: handed in: red.cu" + WANTED)
     c.close()
+    # A class of which each run that says nothing has given every point to somebody. No system's files are named.
+    c = Case("meant_alone", lesson="01,21")
+    c.file("ada/hw.7z", "7z")
+    for lesson in ("01", "21"):
+        c.line("ada", "not taken", lesson, "hw.7z: a .7z archive cannot be read here; a .zip can")
+    c.file("bob/hw.pdf", "pdf")
+    c.file("bob/Thumbs.db", "x")
+    for lesson, file in (("01", "vector_add.cu"), ("21", "answers.txt")):
+        c.missing("bob", f"handed in: hw.pdf; wanted: {file}", lesson)
+        c.todo(f"bob, lesson {lesson}: handed in: hw.pdf; wanted: {file}")
+    c.file("carl/vector_add.cu", "")
+    c.line("carl", "not taken", note="an empty file")
+    c.missing("carl", "", "21")
+    c.file("dora/transpose.cu", "of another lesson")
+    c.file("dora/answers.txt", "dora")
+    c.missing("dora", "handed in: transpose.cu (of lesson 02)" + WANTED)
+    c.todo("dora, lesson 01: handed in: transpose.cu (of lesson 02)" + WANTED)
+    c.taken("dora", "dora", "21")
+    c.file("eve/Thumbs.db", "x")
+    c.file("eve/desktop.ini", "x")
+    for lesson, file in (("01", "vector_add.cu"), ("21", "answers.txt")):
+        c.missing("eve", f"handed in: nothing that can be read; wanted: {file}", lesson)
+    c.close()
+    # One that stands there alone is enough.
+    for name, file, data in (("meant_shut", "hw.rar", "Rar!"), ("meant_empty", "vector_add.cu", ""),
+                             ("meant_other", "transpose.cu", other + "// mine\n"), ("meant_paper", "hw.pdf", "x")):
+        c = Case(name)
+        c.file(f"ada/{file}", data)
+        if name in ("meant_shut", "meant_empty"):
+            c.line("ada", "not taken", note="an empty file" if not data else "hw.rar: a .rar archive cannot be read here; a .zip can")
+        else:
+            note = f"handed in: {file}{' (of lesson 02)' if name == 'meant_other' else ''}{WANTED}"
+            c.missing("ada", note)
+            c.todo("ada, lesson 01: " + note)
+        c.close()
     c = Case("meant_moodle")
     c.file("COURSE-1.zip", zipped({f"Ada Lovelace_11{MARK}vector_add.cu": given, f"Ada Lovelace_11{MARK}vector_add_ada.cu": "x",
                                    f"Grace Hopper_12{MARK}hw.zip": zipped({"x/vector_add.cu": given, "x/red.cu": "x"}),
@@ -157,6 +192,17 @@ def two_files():
     note = "two files may be meant; handed in: vector_add (1).cu, vector_add (2).cu" + WANTED
     c.line("carl", "not taken", note=note)
     c.todo("carl, lesson 01: " + note)
+    c.close()
+    # A copy gave all the same time: it says nothing of the hand-in, and the run says why.
+    c = Case("two_shared")
+    c.file("ada/vector_add.cu", "old", hours=-48)
+    c.file("ada/second try/vector_add.cu", "new")
+    for name in ("bob", "carl"):
+        c.file(f"{name}/vector_add.cu", name)
+        c.taken(name, name)
+    which = f"second try/vector_add.cu of {noon} counts, and not vector_add.cu of 2026-11-18 12:00"
+    c.taken("ada", "new", note=which)
+    c.todo(f"ada, lesson 01: {which}, and the later time is also that of the other hand-ins")
     c.close()
     # So of two hand-ins, a second apart
     c = Case("two_handins")

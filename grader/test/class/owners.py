@@ -341,6 +341,7 @@ def downloads():
     c.taken("anon_aB3x9", "one")
     c.taken("anon_Zz12q", "two", late=True)
     c.missing("anon_Qq77w", "handed in: anon_Qq77w_text.html; wanted: vector_add.cu")
+    c.todo("anon_Qq77w, lesson 01: handed in: anon_Qq77w_text.html; wanted: vector_add.cu")
     c.close()
 
 
