@@ -223,6 +223,19 @@ expect "similar submissions are looked for" sh grader/class/similar.sh "$dir/ali
 expect "a copy with other names is told" grep -Eq '(ann +and +ben|ben +and +ann)' "$dir/alike/similar.txt"
 other_is_not() { ! grep cleo "$dir/alike/similar.txt"; }
 expect "another design is not" other_is_not
+# The copy comes first, in UTF-16; a third one has the same file as the second. Either share counts, the larger one.
+mkdir "$alike/zoe, jr"
+iconv -f UTF-8 -t UTF-16 "$alike/ben/$kernel" >"$dir/copy"
+cp "$alike/ann/$kernel" "$alike/zoe, jr/$kernel"
+mv "$alike/ann/$kernel" "$alike/ben/$kernel"
+mv "$dir/copy" "$alike/ann/$kernel"
+larger_is_told() {
+    sh grader/class/similar.sh "$dir/alike" && grep -Eq '^[ 0-9]+ %  12_flash_forward  (ann  and  ben, zoe, jr|ben, zoe, jr  and  ann)$' "$dir/alike/similar.txt" &&
+        grep -qx '100 %  12_flash_forward  ben  and  zoe, jr  (the same file)' "$dir/alike/similar.txt" && [ "$(wc -l <"$dir/alike/similar.txt")" = 3 ]
+}
+expect "a copy is told whose row comes first, those with the same file on one line" larger_is_told
+rm -r "$alike/zoe, jr"
+mv "$alike/ben/$kernel" "$alike/ann/$kernel"
 # An instructor who has solved the exercise: what is given is the exercise, not what stands in
 # exercises/ now.
 cp "$alike/ann/$kernel" "$alike/ben/$kernel"
