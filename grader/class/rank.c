@@ -2,21 +2,33 @@
 // rank.h.
 #include "class/rank.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/utf16.h"
 
 int first_of(const struct class* class, int handin) {
     const struct handin* h = &class->handin[handin];
     return class->handin[h->of < 0 ? handin : h->of].first;
 }
 
-bool is_text(const struct entry* e, const char* text, size_t size) {
+static bool is_same_text(const char* data, size_t length, const char* text, size_t size) {
     size_t n = 0;
-    if (e->kind != ENTRY_FILE || !text) return false;
-    for (size_t i = 0; i < e->size; i++) {
-        if (e->data[i] == '\r') continue;
-        if (n == size || e->data[i] != text[n++]) return false;
+    for (size_t i = 0; i < length; i++) {
+        if (data[i] == '\r') continue;
+        if (n == size || data[i] != text[n++]) return false;
     }
     return n == size;
+}
+
+bool is_text(const struct entry* e, const char* text, size_t size) {
+    if (e->kind != ENTRY_FILE || !text) return false;
+    size_t length;
+    char* in_utf8 = utf16_text(e->data, e->size, &length);
+    const bool same = in_utf8 ? is_same_text(in_utf8, length, text, size)
+                              : is_same_text(e->data, e->size, text, size);
+    free(in_utf8);
+    return same;
 }
 
 bool is_untouched(const struct class_lesson* l, const struct entry* e) {

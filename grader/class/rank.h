@@ -7,7 +7,7 @@
 // The first entry of a hand-in, or of the one of its group that has them; .next is the next.
 int first_of(const struct class* class, int handin);
 
-// Is it this text, but for the ends of its lines?
+// Is it this text, but for the ends of its lines, and in UTF-16 perhaps?
 bool is_text(const struct entry* e, const char* text, size_t size);
 
 // Is it the exercise as it was handed out?

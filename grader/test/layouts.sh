@@ -43,7 +43,7 @@ for case in ${1:-plain latest moodle_folders moodle_flat moodle_roster moodle_zi
     assignments_moodle_hw1 assignments_moodle_hw21 assignments_canvas assignments_classroom assignments_gradescope \
     assignments_one unknown_names moodle_copies moodle_seven canvas_anonymous roster_german roster_other roster_numbers roster_empty \
     tables mixed hostile hostile_refused hostile_one \
-    meant_plain meant_moodle meant_canvas meant_gradescope meant_classroom meant_text meant_twice meant_decided meant_alone meant_shut meant_empty meant_other meant_paper \
+    meant_plain meant_moodle meant_canvas meant_gradescope meant_classroom meant_text meant_twice meant_utf16 meant_decided meant_alone meant_shut meant_empty meant_other meant_paper \
     two_times two_unclear two_shared two_handins two_in_zip two_gradescope two_canvas_attempts two_beside \
     roster_names number_and_name classroom_numbers classroom_twins one_address}; do
     mkdir -p "$dir/$case/taken"

@@ -20,10 +20,10 @@ quiet_of() { ! grep "$1" "$dir/said"; }
 
 looks() { ! class "$@" && said ' Error 4$' && said "$to_do"; } # looks OPTION=VALUE...: it ends so, and says $to_do
 
-# ---- Canvas: a right kernel; a late one, in another charset; one with another name; nothing
+# ---- Canvas: a right kernel, in UTF-16; a late one, of one line; one with another name; nothing
 mkdir "$dir/submissions"
-cp $solution "$dir/submissions/lovelaceada_18233_2470111_vector_add-1.cu"
-iconv -f UTF-8 -t UTF-16 $solution >"$dir/submissions/weißjürgen_LATE_18234_2470113_vector_add.cu"
+iconv -f UTF-8 -t UTF-16 $solution >"$dir/submissions/lovelaceada_18233_2470111_vector_add-1.cu"
+tr '\n' '\r' <$solution >"$dir/submissions/weißjürgen_LATE_18234_2470113_vector_add.cu"
 cp $solution "$dir/submissions/nobodynora_18235_2470114_my_kernel (2).cu"
 cat >"$dir/roster.csv" <<'CSV'
 Student,ID,SIS User ID,SIS Login ID,Section,Lesson 1: vector add (4711),Lesson 10 (4712),Final Score
@@ -53,7 +53,7 @@ names_it() { for file in gradebook.csv "feedback/Nora Nobody.txt" "exports/grade
 expect "what was handed in under another name is named in all that is read" names_it
 once() { [ "$(grep -c 'error' "$out/feedback/Jürgen Weiß.txt")" -le 3 ] && ! grep FAIL "$out/feedback/Jürgen Weiß.txt"; }
 expect "what does not compile is said once" once
-why='does not compile: this text is in UTF-16; save it in UTF-8'
+why='does not compile: lines end with a carriage return alone; save the file with line feeds'
 says_why() { grep -q "^\"Jürgen Weiß\".*\"0 of 100; $why\"" "$out/gradebook.csv" && said "Jürgen Weiß .* 01: $why"; }
 expect "and why there are no points, in the gradebook and in the run's table" says_why
 expect "the gradebook has the number of the roster" grep -q '"Ada Lovelace","Ada Lovelace","s001",' "$out/gradebook.csv"
@@ -204,4 +204,14 @@ expect "unless weights.csv says more" weighed '01,3\n' 75
 expect "or nothing of one" weighed '01,0.5\n02,0\n' 100
 weightless() { printf 'lesson,weight\n01,-1\n' >"$out/weights.csv" && ! class LESSON=01,02 && said '"-1" is no number from 0 to'; }
 expect "a weight below 0 is refused" weightless
+# ---- answers in UTF-16, as Notepad saves them, are read; what a student graded at home is found
+rm -rf "$dir/submissions" "$out"
+mkdir -p "$dir/submissions/Ada"
+iconv -f UTF-8 -t UTF-16 solutions/21_flop_counting/answers.txt >"$dir/submissions/Ada/answers.txt"
+expect "answers in UTF-16 are graded" class LESSON=21 ROSTER=
+expect "100" grep -q '^"Ada".*"100","100 of 100"' "$out/gradebook.csv"
+replayed() {
+    make -s --no-print-directory grade LESSON=21 FILE="$dir/submissions/Ada/answers.txt" FORMAT=json >"$dir/mine.json" && class LESSON=21 ROSTER= REPLAY="$dir/mine.json" && said 'The same grade'
+}
+expect "as at home" replayed
 finish

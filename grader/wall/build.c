@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/plain.h"
+#include "base/utf16.h"
 #include "wall/cache.h"
 #include "wall/inspect.h"
 #include "wall/scratch.h"
@@ -79,10 +80,16 @@ bool build_has_kernel(const char* lesson) {
 struct build build_text(const char* file) {
     struct build b = {.outcome = BUILD_OK, .program = -1, .watched = -1};
     b.text = file_read(file, SOURCE_LIMIT, &b.text_size);
-    if (b.text)
-        SHA256Data((const uint8_t*)b.text, b.text_size, b.submission);
-    else
+    if (!b.text) {
         explain_unreadable(&b, file);
+        return b;
+    }
+    SHA256Data((const uint8_t*)b.text, b.text_size, b.submission);
+    char* text = utf16_text(b.text, b.text_size, &b.text_size);
+    if (text) {
+        free(b.text);
+        b.text = text;
+    }
     return b;
 }
 

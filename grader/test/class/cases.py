@@ -39,8 +39,8 @@ class Case:
         full = {"01": "01_vector_add", "21": "21_flop_counting"}[lesson]
         path = os.path.join(self.dir, "taken", id or name)
         os.makedirs(path, exist_ok=True)
-        with open(os.path.join(path, f"{full}.{ending}"), "w") as f:
-            f.write(text)
+        with open(os.path.join(path, f"{full}.{ending}"), "wb") as f:
+            f.write(text if isinstance(text, bytes) else text.encode())
         self.line(name, "taken" + (", late" if late else ""), lesson, note)
 
     def line(self, name, state, lesson="01", note=""):

@@ -146,6 +146,12 @@ def meant():
     c.file("ada.zip", zipped({"red.cu": "ada"}), hours=5)
     untouched(c, "ada", "red.cu")
     c.close()
+    # In UTF-16 it is the untouched exercise, too.
+    c = Case("meant_utf16")
+    c.file("ada/vector_add.cu", given.encode("utf-16"))
+    c.file("ada/red.cu", "ada")
+    untouched(c, "ada", "red.cu", text=given.encode("utf-16"))
+    c.close()
     # The instructor's own line is the answer.
     c = Case("meant_decided")
     c.in_out("overrides.csv", "student,lesson,points,reason\nada,01,0,a library of somebody else\n")

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/utf16.h"
 #include "test/unit/run.h"
 
 static char folder[64], path[128];
@@ -54,6 +55,47 @@ START_TEST(test_why_not) {
 }
 END_TEST
 
+// What Notepad calls Unicode; not what only begins like it.
+static const struct {
+    const char* data;
+    size_t size;
+    const char* text;  // NULL: it is none
+} in_utf16[] = {
+    {"\xff\xfe"
+     "a\0\r\0\n\0",
+     8, "a\r\n"},
+    {"\xfe\xff"
+     "\0a\0\xfc\x20\xac",
+     8, "a\xc3\xbc\xe2\x82\xac"},
+    {"\xff\xfe\x3d\xd8\x00\xde", 6, "\xf0\x9f\x98\x80"},
+    {"\xff\xfe", 2, ""},
+    {"\xff\xfe"
+     "a",
+     3, NULL},
+    {"\xff\xfe\x3d\xd8", 4, NULL},
+    {"\xff\xfe\x00\xde"
+     "a\0",
+     6, NULL},
+    {"\xff\xfe\x3d\xd8"
+     "a\0",
+     6, NULL},
+    {"a\0b\0", 4, NULL},
+    {"", 0, NULL},
+};
+
+START_TEST(test_utf16) {
+    for (size_t i = 0; i < sizeof in_utf16 / sizeof *in_utf16; i++) {
+        size_t length = 99;
+        char* text = utf16_text(in_utf16[i].data, in_utf16[i].size, &length);
+        ck_assert_msg(!text == !in_utf16[i].text, "case %zu", i);
+        if (!text) continue;
+        ck_assert_str_eq(text, in_utf16[i].text);
+        ck_assert_uint_eq(length, strlen(in_utf16[i].text));
+        free(text);
+    }
+}
+END_TEST
+
 START_TEST(test_clock) {
     double start = clock_seconds();
     usleep(2000);
@@ -67,7 +109,8 @@ int main(void) {
     tcase_add_checked_fixture(t, make_folder, remove_folder);
     tcase_add_test(t, test_written_and_read);
     tcase_add_test(t, test_why_not);
+    tcase_add_test(t, test_utf16);
     tcase_add_test(t, test_clock);
     suite_add_tcase(suite, t);
-    return run_suite(suite, 3);
+    return run_suite(suite, 4);
 }
