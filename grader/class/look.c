@@ -16,7 +16,7 @@ static int64_t time_of(const struct handin* h, const struct entry* e) {
     return h->inner && !h->canvas ? e->inner_time : e->time;
 }
 
-// Which has the later time? 1: a has, -1: b has, 0: neither. A copy takes a moment, and a zip counts
+// Which has the later time? 1: a has, -1: b has, 0: neither. A copy takes a moment. A zip counts
 // in steps of two seconds. Moodle gives its files the time of the download, which takes minutes.
 enum { MOMENT = 2, DOWNLOAD = 600 };
 static int later_time(const struct handin* h, const struct entry* a, const struct entry* b) {
@@ -25,8 +25,8 @@ static int later_time(const struct handin* h, const struct entry* a, const struc
     return x && y && llabs(x - y) > apart ? (x > y ? 1 : -1) : 0;
 }
 
-// Was the one made after the other? As above, 0: no time says it. A time that all hand-ins have says
-// nothing of this one.
+// Was the one made after the other? As above, 0: no time says it. A time that all hand-ins have
+// says nothing of this one.
 static int later(const struct handin* h, const struct entry* a, const struct entry* b) {
     const int when = h->shared ? 0 : later_time(h, a, b);
     if (when) return when;

@@ -31,7 +31,8 @@ while read -r lesson; do
         echo "$lesson: no report on similar submissions: its untouched exercise is not found." >&2
         continue
     }
-    # Numbers stand for the names, which may have blanks; beside it that of the first one with this file.
+    # Numbers stand for the names, which may have blanks. Beside each stands the first one's with
+    # the same file.
     number=0
     : >"$work/names"
     for file in "$out"/submissions/*/"$lesson.cu"; do
@@ -46,7 +47,8 @@ while read -r lesson; do
         same=${same:-$number}
         printf '%s %s\t%s\n' "$sum" "$same" "$(basename "$(dirname "$file")")" >>"$work/names"
     done
-    # Its report's lines: A consists for 85 % of B material. Each pair is told once, by the larger share.
+    # Its report's lines: A consists for 85 % of B material. Each pair is told once, by the larger
+    # share.
     (cd "$work/$lesson" && find . -type f | sed 's|^\./||' | sort | sim_c -i -p -a -e -r 12 -t 60 2>/dev/null) |
         awk -v lesson="$lesson" '
             NR == FNR {

@@ -223,7 +223,7 @@ expect "similar submissions are looked for" sh grader/class/similar.sh "$dir/ali
 expect "a copy with other names is told" grep -Eq '(ann +and +ben|ben +and +ann)' "$dir/alike/similar.txt"
 other_is_not() { ! grep cleo "$dir/alike/similar.txt"; }
 expect "another design is not" other_is_not
-# The copy comes first, in UTF-16; a third one has the same file as the second. Either share counts, the larger one.
+# The copy comes first, in UTF-16. A third one has the same file as the second.
 mkdir "$alike/zoe, jr"
 iconv -f UTF-8 -t UTF-16 "$alike/ben/$kernel" >"$dir/copy"
 cp "$alike/ann/$kernel" "$alike/zoe, jr/$kernel"

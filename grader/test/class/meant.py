@@ -51,7 +51,7 @@ def meant():
     c.file("jan/red.cu", "jan")
     c.line("jan", "not taken", note="an empty file; handed in: red.cu" + WANTED)
     c.close()
-    # A class of which each run that says nothing has given every point to somebody. No system's files are named.
+    # Nothing of these counts, and each is to be looked at. No system's files are named.
     c = Case("meant_alone", lesson="01,21")
     c.file("ada/hw.7z", "7z")
     for lesson in ("01", "21"):
