@@ -339,20 +339,20 @@ told() { # told TEXT CODE...: the file made of the lines, from line 2 on, ends w
 launcher='extern "C" int vector_add(float*, const float*, const float*, int64_t n) { return n > 0; }'
 told "told.cu:2: warning: unused variable 'b'" \
     '__global__ void k() { __shared__ float a[4], b[4]; a[threadIdx.x] = 0; }' "$launcher"
-told "told.cu:2: error: not on the CPU device: cooperative groups, use" '#include <cooperative_groups.h>' \
+told "told.cu:2:1: error: not on the CPU device: cooperative groups, use" '#include <cooperative_groups.h>' \
     'namespace cg = cooperative_groups;' '__global__ void k() { cg::this_thread_block().sync(); }'
-told "told.cu:2: error: not on the CPU device: Thrust, use" 'thrust::device_vector<float> v;'
-told "told.cu:2: error: not on the CPU device: cuBLAS, use" '#include <cublas_v2.h>'
-told "told.cu:2: error: not on the CPU device: the helpers of NVIDIA's samples, use COURSE_TRY()" \
+told "told.cu:2:1: error: not on the CPU device: Thrust, use" 'thrust::device_vector<float> v;'
+told "told.cu:2:1: error: not on the CPU device: cuBLAS, use" '#include <cublas_v2.h>'
+told "told.cu:2:1: error: not on the CPU device: the helpers of NVIDIA's samples, use COURSE_TRY()" \
     '#include "helper_cuda.h"'
-told "told.cu:2: error: not on the CPU device: managed variables, use __device__" \
+told "told.cu:2:1: error: not on the CPU device: managed variables, use __device__" \
     '__managed__ float x;' '__global__ void k(float* p) { p[0] = x; }'
-told "told.cu:3: error: twice() is a function of the host; write __device__" \
+told "told.cu:3:38: error: twice() is a function of the host; write __device__" \
     'float twice(float x) { return 2 * x; }' '__global__ void k(float* p) { p[0] = twice(p[0]); }'
-told "told.cu:3: error: k() is no kernel; write __global__" \
+told "told.cu:3:20: error: k() is no kernel; write __global__" \
     'void k(float* p) { p[0] = 0; }' 'void f(float* p) { k<<<1, 1>>>(p); }'
-told "told.cu:2: error: k() is a kernel and returns void" '__global__ int k(float* p) { return p[0]; }'
-told "told.cu:2: error: not on the CPU device: textures, use plain loads" \
+told "told.cu:2:16: error: k() is a kernel and returns void" '__global__ int k(float* p) { return p[0]; }'
+told "told.cu:2:29: error: not on the CPU device: textures, use plain loads" \
     '__global__ void k(float* p, cudaTextureObject_t t) { p[0] = tex1Dfetch<float>(t, 0); }'
 told "told.cu:2: calls cudaLaunchHostFunc, which the grader cannot follow: call the function in the" \
     'void f() { cudaLaunchHostFunc(0, nullptr, nullptr); }' "$launcher"
@@ -363,12 +363,12 @@ told "told.cu:4: calls cudaHostRegister, which the grader cannot follow" '#if 1'
 told "cudev/any_api.h: No such file" '#if 1' '#include "cudev/any_api.h"' '#endif' "$launcher"
 told "#error not on the CPU device: cooperative groups, use" '#if 1' \
     '#include <cooperative_groups.h>' '#endif' "$launcher"
-told 'told.cu:2: error: a quote of a text processor; write "' "#include $(printf '\342\200\234')math.h$(printf '\342\200\235')"
-told "told.cu:2: error: a no-break space, as web pages have them; write a space" "$(printf 'int\302\240x;')"
+told 'told.cu:2:10: error: a quote of a text processor; write "' "#include $(printf '\342\200\234')math.h$(printf '\342\200\235')"
+told "told.cu:2:4: error: a no-break space, as web pages have them; write a space" "$(printf 'int\302\240x;')"
 told "told.cu:2: the attribute no_sanitize" '__attribute__((no_sanitize("thread"))) void f();' "$launcher"
 told "told.cu:2:44: error: variable length array 't'" \
     '__global__ void k(float* p, int n) { float t[n]; t[0] = 1; p[0] = t[0]; }'
-told "told.cu:2: error: the size of a __shared__ array is a constant, and n is none" \
+told "told.cu:2:57: error: the size of a __shared__ array is a constant, and n is none" \
     '__global__ void k(float* p, int n) { __shared__ float t[n]; t[0] = 1; p[0] = t[0]; }'
 told "told.cu:2:36: error: 'printf' was not declared" '__global__ void k() { if (false) ; printf("x"); }'
 told "told.cu: its __constant__ variables have 80000 bytes together, and a GPU has 65536" \
@@ -387,7 +387,7 @@ told "told.cu:4:64: error: too few arguments to function 'void k(float*, int)'" 
     '    k<<<1, 32>>>(p, 1); /* a comment */   k<<<dim3(1, 2), 32>>>(p); }'
 told "told.cu:3:53: error: 'what' was not declared" \
     '__global__ void k(float* p) {' '    __shared__ float a[4], b[4]; a[0] = b[0] = 1; p[what] = a[0] + b[0]; }'
-told "told.cu:3: error: 'what' was not declared" '__global__ void k(float*) {}' 'void f(float* p) { k<<<what, 32>>>(p); }'
+told "told.cu:3:24: error: 'what' was not declared" '__global__ void k(float*) {}' 'void f(float* p) { k<<<what, 32>>>(p); }'
 # And what is no mistake.
 sed "1s/^/$(printf '\357\273\277')/; s/if (i < n) c/if (alias::less(i, n)) c/" "solutions/$lesson/vector_add.cu" >fine.cu
 sed -i '0,/^__global__/s//namespace long_name { __device__ bool less(int64_t i, int64_t n) { return i < n; } }\nnamespace alias = long_name;\n__global__/' fine.cu

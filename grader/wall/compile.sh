@@ -57,23 +57,24 @@ rename() {
 
 # refuse: the compiler refuses the file, and out/said holds its words. Preprocessed and rewritten, a
 # line has other columns than the student's: a text that has the same ones is compiled for the words
-# alone. Faults that the compiler finds only in the rewritten text keep their lines, without
-# columns.
+# alone, and then one for those on what stands between <<< and >>>. Faults that the compiler finds
+# only in the rewritten text keep their lines, without columns.
 refuse() {
-    # shellcheck disable=SC2046,SC2086  # the flags are words
-    if g++ $(sed 's/-Wall//' lib/cxxflags) -DCUDEV_WORDS -ftrack-macro-expansion=0 $include -fsyntax-only \
-        out/source/words.cpp 2>out/words; then
-        awk -v name="$file:" '
-            /^ *[0-9]* [|]/ || /: warning: / || /: In lambda function:/ { next }
-            index($0, name) == 1 {
-                $0 = substr($0, length(name) + 1)
-                sub(/^[0-9]+:[0-9]+:/, substr($0, 1, index($0, ":")))
-                $0 = name $0
-            }
-            1' out/said >&2
-    else
-        cat out/words >&2
-    fi
+    for text in words sizes; do
+        # shellcheck disable=SC2046,SC2086  # the flags are words
+        g++ $(sed 's/-Wall//' lib/cxxflags) -DCUDEV_WORDS -ftrack-macro-expansion=0 $include -fsyntax-only \
+            out/source/$text.cpp 2>out/words && continue
+        sed "s/'void _L(\([^']*\))'/'<<<\1>>>'/" out/words >&2
+        exit "$NOT_COMPILED"
+    done
+    awk -v name="$file:" '
+        /^ *[0-9]* [|]/ || /: warning: / || /: In lambda function:/ { next }
+        index($0, name) == 1 {
+            $0 = substr($0, length(name) + 1)
+            sub(/^[0-9]+:[0-9]+:/, substr($0, 1, index($0, ":")))
+            $0 = name $0
+        }
+        1' out/said >&2
     exit "$NOT_COMPILED"
 }
 
@@ -119,7 +120,7 @@ link() { # link PROGRAM OBJECT OPTION...: what the linker says goes to PROGRAM.l
 
 # Beside the source lies nothing that a file could ask for.
 mkdir -p out/source
-lib/rewrite "$file" out/source/unit.cpp "$file" out/unset out/source/unit.cu out/source/words.cpp ||
+lib/rewrite "$file" out/source/unit.cpp "$file" out/unset out/source/unit.cu out/source/words.cpp out/source/sizes.cpp ||
     exit "$NOT_REWRITTEN"
 
 # nvcc's words on a file that the CPU device runs, if they were asked for: a note on which nothing

@@ -190,8 +190,7 @@ void check_absent(size_t i) {
     if (any_source && is_among(words_of_any, tokens[i].text, tokens[i].length)) return;
     for (size_t j = 0; j < sizeof absent_words / sizeof absent_words[0]; j++)
         if (is_among(absent_words[j].words, tokens[i].text, tokens[i].length))
-            fail(tokens[i].line, "not on the CPU device: %s, use %s", absent_words[j].what,
-                 absent_words[j].use);
+            fail(i, "not on the CPU device: %s, use %s", absent_words[j].what, absent_words[j].use);
 }
 
 bool absent_header(const char* name, const char** what, const char** use) {
@@ -242,7 +241,7 @@ int check_directives(size_t space, int conditions) {
             conditions += is_directive(p, "if");
             conditions -= is_directive(p, "endif");
             if (!conditions && is_directive(p, "include") && absent_header(name + 1, &what, &use))
-                fail(line, "not on the CPU device: %s, use %s", what, use);
+                fail_here(line, p, "not on the CPU device: %s, use %s", what, use);
             start = false;
         } else if (*p != ' ' && *p != '\t') {
             start = false;

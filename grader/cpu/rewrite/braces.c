@@ -111,14 +111,12 @@ void check_braces(void) {
         const size_t open = inner ? b.its_open : b.open[0];
         const size_t behind = inner ? b.suspect : b.next_begins;
         if (behind)
-            fail(tokens[open].line,
-                 "the { of this line is not closed: a } is missing before line %d",
+            fail(open, "the { of this line is not closed: a } is missing before line %d",
                  tokens[behind].line);
-        fail(tokens[open].line, "the { of this line is not closed: a } is missing");
+        fail(open, "the { of this line is not closed: a } is missing");
     }
     if (b.too_many && b.suspect && b.suspect < b.too_many)
-        fail(tokens[b.suspect].line,
-             "a } too many, or a { is missing: this one closes the { of line %d",
+        fail(b.suspect, "a } too many, or a { is missing: this one closes the { of line %d",
              tokens[b.its_open].line);
-    if (b.too_many) fail(tokens[b.too_many].line, "a } too many, or a { is missing before it");
+    if (b.too_many) fail(b.too_many, "a } too many, or a { is missing before it");
 }

@@ -173,13 +173,12 @@ static bool has_own_header(void) {
 void check_launched(size_t last) {
     size_t name = is(last, ">") ? previous(matching_back(last)) : last;
     if (only_on_device(last))
-        fail(tokens[last].line,
-             "not on the CPU device: a kernel that launches kernels, launch them "
-             "from the host");
+        fail(last, "not on the CPU device: a kernel that launches kernels, launch them "
+                   "from the host");
     if (tokens[name].kind != WORD || is(previous(name), "::")) return;
     struct known known = look_up(name);
     if (known.any && !known.kernel && !has_own_header())
-        fail(tokens[name].line, "%.*s() is no kernel; write __global__ in front of it to launch it",
+        fail(name, "%.*s() is no kernel; write __global__ in front of it to launch it",
              (int)tokens[name].length, tokens[name].text);
 }
 
@@ -263,12 +262,11 @@ void check_call(size_t i) {
     struct known known = look_up(i);
     if (known.any ? known.for_device : !is_one_of(i, host_library)) {
         if (known.any || strncmp(tokens[i].text, "cuda", 4) != 0) return;
-        fail(tokens[i].line, "%.*s() is a function of the host; a kernel cannot call it",
-             (int)tokens[i].length, tokens[i].text);
+        fail(i, "%.*s() is a function of the host; a kernel cannot call it", (int)tokens[i].length,
+             tokens[i].text);
     }
     if (is_parameter(f, i)) return;
-    fail(tokens[i].line, "%.*s() is a function of the host; %s", (int)tokens[i].length,
-         tokens[i].text,
+    fail(i, "%.*s() is a function of the host; %s", (int)tokens[i].length, tokens[i].text,
          known.any ? "write __device__ in front of it to call it from a kernel"
                    : "a kernel cannot call it");
 }
@@ -277,7 +275,7 @@ void check_call(size_t i) {
 void check_retired(size_t i) {
     static const char retired[] = "__shfl __shfl_up __shfl_down __shfl_xor __any __all __ballot";
     if (is_one_of(i, retired) && is(next(i), "(") && !look_up(i).any)
-        fail(tokens[i].line,
+        fail(i,
              "%.*s() is no longer in CUDA: use %.*s_sync() with the mask of the "
              "lanes that take part, 0xffffffff for all, as its first argument",
              (int)tokens[i].length, tokens[i].text, (int)tokens[i].length, tokens[i].text);

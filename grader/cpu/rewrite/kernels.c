@@ -71,7 +71,7 @@ static void check_returns_void(size_t global, size_t name) {
     static const char types[] = "int unsigned float double char short long bool auto size_t";
     for (size_t i = global; i < name; i = next(i))
         if (is_one_of(i, types) && !is(next(i), "*"))
-            fail(tokens[name].line,
+            fail(name,
                  "%.*s() is a kernel and returns void; what it computes goes to memory that a "
                  "parameter points at",
                  (int)tokens[name].length, tokens[name].text);
@@ -124,7 +124,7 @@ void note_kernel(size_t global) {
         }
     }
     if (!is(i, "(") || tokens[name].kind != WORD)
-        fail(tokens[global].line, "__global__ is not followed by a function");
+        fail(global, "__global__ is not followed by a function");
     check_returns_void(global, name);
     if (bounds) ask_bounds(bounds, i);
     int parameters = 0;
@@ -224,7 +224,7 @@ void check_cluster(size_t i) {
     while (previous(before) != before && !is_one_of(before, "; } { __global__"))
         before = previous(before);
     if (!is(before, "__global__"))
-        fail(tokens[i].line, "write __cluster_dims__() between __global__ and the kernel's name");
+        fail(i, "write __cluster_dims__() between __global__ and the kernel's name");
 }
 
 const char* cluster_of(size_t last) {

@@ -14,12 +14,12 @@ static size_t expression_start(size_t last) {
             if (before == i) return i;
             if (tokens[before].kind != WORD && !is(before, "]") && !is(before, ")")) {
                 if (parenthesis) return i;
-                fail(tokens[last].line, "cannot find the kernel in front of <<<");
+                fail(last, "cannot find the kernel in front of <<<");
             }
             i = before;
             continue;
         }
-        if (tokens[i].kind != WORD) fail(tokens[last].line, "<<< must follow the name of a kernel");
+        if (tokens[i].kind != WORD) fail(last, "<<< must follow the name of a kernel");
         size_t before = previous(i);
         if (before == i || (!is(before, "::") && !is(before, ".") && !is(before, "->"))) return i;
         size_t owner = previous(before);
@@ -88,7 +88,7 @@ static bool rewrite_zeros(size_t open) {
 
 void rewrite_launch(size_t open, bool in_define) {
     size_t last = previous(open);
-    if (last == open) fail(tokens[open].line, "<<< must follow the name of a kernel");
+    if (last == open) fail(open, "<<< must follow the name of a kernel");
     check_launched(last);
     size_t first = expression_start(last);
     size_t close = next(open), sizes = 1;
@@ -96,19 +96,16 @@ void rewrite_launch(size_t open, bool in_define) {
         depth += opens(close) - closes(close);
         sizes += depth == 0 && is(close, ",");
         if (tokens[close].kind == END || depth < 0 || (depth == 0 && is(close, ";")))
-            fail(tokens[open].line, "<<< has no matching >>>");
+            fail(open, "<<< has no matching >>>");
     }
-    if (next(open) == close)
-        fail(tokens[open].line, "<<< >>> is empty; write <<<blocks, threads_per_block>>>");
+    if (next(open) == close) fail(open, "<<< >>> is empty; write <<<blocks, threads_per_block>>>");
     // one word in capitals may be a macro for both
     bool macro = next(next(open)) == close && tokens[next(open)].kind == WORD;
     for (size_t k = 0; macro && k < tokens[next(open)].length; k++)
         macro = !islower((unsigned char)tokens[next(open)].text[k]);
     if (sizes == 1 && !macro)
-        fail(tokens[open].line,
-             "a launch needs two sizes: kernel<<<blocks, threads_per_block>>>(...)");
-    if (!is(next(close), "("))
-        fail(tokens[close].line, "the kernel's arguments (...) must follow >>>");
+        fail(open, "a launch needs two sizes: kernel<<<blocks, threads_per_block>>>(...)");
+    if (!is(next(close), "(")) fail(close, "the kernel's arguments (...) must follow >>>");
     struct text kernel = {0}, shown = {0};
     add_tokens(&kernel, first, last + 1);
     add_kernel_name(&shown, first, last);
@@ -121,6 +118,10 @@ void rewrite_launch(size_t open, bool in_define) {
     const bool zeros = !known && rewrite_zeros(next(close));
     const char* called = known ? ")>::at(" : value ? "), " : "(cudev_arguments...); }, ";
     for (size_t k = open; k <= close; k++) tokens[k].hidden = tokens[k].kind != SPACE;
+    for (size_t k = first; k <= matching(next(close)); k++)
+        if (tokens[k].kind != SPACE && (k < open || k > close)) tokens[k].sized = "";
+    tokens[open].sized = "_L(";  // include/cudev/launch.h
+    tokens[close].sized = ")";
     replace(open,
             "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, %s%s%s, __FILE__, __LINE__, "
             "::cudev::cluster%s, ",

@@ -1,5 +1,5 @@
 // Turns CUDA C into C++:
-//   rewrite [--any | --host] IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu [WORDS.cpp]]]
+//   rewrite [--any | --host] IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu [WORDS.cpp [SIZES.cpp]]]]
 //
 // Three things of CUDA C are not C++, and only these are changed:
 //   kernel<<<grid, block, bytes, stream>>>(arguments)     see include/cudev/launch.h
@@ -159,10 +159,10 @@ static char* read_file(const char* name) {
     }
     add_bytes(&t, "", 0);
     if (strncmp(t.data, "\xff\xfe", 2) == 0 || strncmp(t.data, "\xfe\xff", 2) == 0)
-        fail(1, "this text is in UTF-16; save it in UTF-8");
-    if (memchr(t.data, '\0', t.length)) fail(1, "this is not a text file");
+        fail_here(1, NULL, "this text is in UTF-16; save it in UTF-8");
+    if (memchr(t.data, '\0', t.length)) fail_here(1, NULL, "this is not a text file");
     if (strchr(t.data, '\r') && !strchr(t.data, '\n'))
-        fail(1, "lines end with a carriage return alone; save the file with line feeds");
+        fail_here(1, NULL, "lines end with a carriage return alone; save the file with line feeds");
     // some editors put a byte order mark in front; lines may end in \r\n; other control characters
     // are blanks
     size_t kept = 0;
@@ -182,14 +182,15 @@ int main(int argc, char** argv) {
         argv++;
         argc--;
     }
-    if (argc < 4 || argc > 7) {
+    if (argc < 4 || argc > 8) {
         fprintf(stderr, "usage: rewrite [--any | --host] IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu "
-                        "[WORDS.cpp]]]\n"
+                        "[WORDS.cpp [SIZES.cpp]]]]\n"
                         "--any: a file that is not graded; it may use what cpu/any has.\n"
                         "--host: likewise, and it is C++ already.\n"
                         "UNSET is made, empty, if a warning names an array without values.\n"
                         "SAME.cu: IN.cu for nvcc, as a text that can be read in one way only.\n"
-                        "WORDS.cpp: IN.cu for what a compiler has to say, in lines and columns.\n");
+                        "WORDS.cpp: IN.cu for what a compiler has to say, in lines and columns;\n"
+                        "SIZES.cpp: on what stands between <<< and >>>.\n");
         return EXIT_FAILURE;
     }
     shown_name = argv[3];
@@ -208,7 +209,8 @@ int main(int argc, char** argv) {
     rewrite_all();
     write_out(argv[2], true);
     if (argc >= 6) write_out(argv[5], false);
-    if (argc == 7) write_for_words(argv[6]);
+    if (argc >= 7) write_for_words(argv[6], false);
+    if (argc == 8) write_for_words(argv[7], true);
     if (argc >= 5 && unset_array) {
         FILE* note = fopen(argv[4], "w");
         if (!note || fclose(note) != 0) return EXIT_FAILURE;

@@ -104,17 +104,18 @@ static void check_directive(int line, const char* p) {
     size_t n = word_length(p);
     if (n == 0 && *p == '\n') return;
     if (n == 0 || !is_listed(directives, p, n))
-        fail(line,
-             "#%.*s: this directive has no place in a .cu; #include, #define, #if and "
-             "#pragma unroll do",
-             (int)strcspn(p, "\n"), p);
+        fail_here(line, source_at(line, "#", 1),
+                  "#%.*s: this directive has no place in a .cu; #include, #define, #if and "
+                  "#pragma unroll do",
+                  (int)strcspn(p, "\n"), p);
     if (n != 6 || memcmp(p, "pragma", 6) != 0) return;
     p += 6;
     p += strspn(p, " \t");
     n = word_length(p);
     if (!is_listed(pragmas, p, n))
-        fail(line, "#pragma %.*s: only #pragma unroll means something to both compilers",
-             (int)strcspn(p, "\n"), p);
+        fail_here(line, source_at(line, "#", 1),
+                  "#pragma %.*s: only #pragma unroll means something to both compilers",
+                  (int)strcspn(p, "\n"), p);
 }
 
 // A character in the code that C does not know: often what a text processor or a web page made of
@@ -138,9 +139,12 @@ static _Noreturn void fail_character(int line, const char* p) {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const size_t n = strlen(known[i].from);
         if (strncmp(p, known[i].from, n) >= 0 && strncmp(p, known[i].to, n) <= 0)
-            fail(line, "%s", known[i].words);
+            fail_here(line, source_at(line, p, n), "%s", known[i].words);
     }
-    fail(line, "a character that C does not know; it may stand in comments and strings");
+    size_t n = 1;
+    while (((unsigned char)p[n] & 0xc0) == 0x80) n++;
+    fail_here(line, source_at(line, p, n),
+              "a character that C does not know; it may stand in comments and strings");
 }
 
 // One line: literals end where they begin, and nothing goes on in the next.
@@ -148,13 +152,16 @@ static void check_line(int line, const char* p, const char* end) {
     const char* q = p;
     while (q < end && (*q == ' ' || *q == '\t')) q++;
     if (q < end && *q == '#') check_directive(line, q + 1);
-    if (end - q >= 2 && q[0] == '%' && q[1] == ':') fail(line, "write # for %%:");
+    if (end - q >= 2 && q[0] == '%' && q[1] == ':')
+        fail_here(line, source_at(line, q, 2), "write # for %%:");
     for (q = p; q < end; q++) {
         if (*q == '"' || *q == '\'') {
             const char quote = *q;
-            if (quote == '"' && q > p && q[-1] == 'R') fail(line, "raw strings are not supported");
+            if (quote == '"' && q > p && q[-1] == 'R')
+                fail_here(line, source_at(line, q - 1, 2), "raw strings are not supported");
             for (q++; q < end && *q != quote; q++) q += *q == '\\';
-            if (q >= end) fail(line, "missing terminating %c", quote);
+            if (q >= end)
+                fail_here(line, source_at(line, &quote, 1), "missing terminating %c", quote);
         } else if (isdigit((unsigned char)*q)) {
             while (is_word(q[1]) || q[1] == '.' || (q[1] == '\'' && is_word(q[2])) ||
                    ((q[1] == '+' || q[1] == '-') && strchr("eEpP", *q)))
@@ -164,9 +171,11 @@ static void check_line(int line, const char* p, const char* end) {
         } else if ((unsigned char)*q >= 0x80 || strchr("$@`", *q)) {
             fail_character(line, q);
         } else if (*q == '/' && q + 1 < end && (q[1] == '/' || q[1] == '*')) {
-            fail(line, "cannot tell whether a comment begins here; put spaces around the /");
+            fail_here(line, source_at(line, q, 2),
+                      "cannot tell whether a comment begins here; put spaces around the /");
         } else if (*q == '\\') {
-            fail(line, "a \\ that ends no line; is there a space behind it?");
+            fail_here(line, source_at(line, q, 1),
+                      "a \\ that ends no line; is there a space behind it?");
         }
     }
 }
@@ -239,12 +248,14 @@ void write_out(const char* name, bool rewritten) {
     write_lines(name, rewritten);
 }
 
-void write_for_words(const char* name) {
+void write_for_words(const char* name, bool sizes) {
     out.length = 0;
     for (size_t i = 0; tokens[i].kind != END; i++) {
         const struct token* t = &tokens[i];
-        if (!t->hidden) add_bytes(&out, t->text, t->length);
-        for (size_t k = 0; t->hidden && k < t->length; k++) put(' ');
+        const char* text = sizes && t->sized ? t->sized : t->hidden && !sizes ? "" : t->text;
+        size_t n = text == t->text ? t->length : strlen(text);
+        add_bytes(&out, text, n);
+        for (; n < t->length; n++) put(' ');
     }
     write_lines(name, true);
 }

@@ -16,8 +16,10 @@ struct token {
     const char* text;
     size_t length;
     int line;
+    const char* at;     // its place in the source
     char* replacement;  // printed instead of the text unless NULL
     bool hidden;        // blanks take its place where only the compiler's words are wanted
+    const char* sized;  // takes its place, with blanks behind, where those on a launch's sizes are
 };
 
 // A growing string, always terminated.
@@ -32,8 +34,14 @@ extern const char* shown_name;  // of the source, for messages and #line
 extern bool any_source;
 extern struct token* tokens;  // the last one is END
 
-// Prints "file:line: error: ..." and ends the program.
-void fail(int line, const char* format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+// Prints "file:line:column: error: ...", and the line with a mark below token i, and ends the
+// program.
+void fail(size_t i, const char* format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+// The same for what stands at `at` in the source; NULL: there is no column.
+void fail_here(int line, const char* at, const char* format, ...)
+    __attribute__((noreturn, format(printf, 3, 4)));
+// Where these n bytes first stand in the line; NULL: nowhere.
+const char* source_at(int line, const char* words, size_t n);
 void* checked(void* memory);  // ends the program if memory is NULL
 
 void add_bytes(struct text* t, const char* bytes, size_t n);
@@ -183,7 +191,8 @@ bool absent_header(const char* name, const char** what, const char** use);
 void write_out(const char* name, bool rewritten);
 
 // Writes the file with every character in its own line and column, launches as calls: not to be
-// run, but whatever the compiler says to it is true of the source.
-void write_for_words(const char* name);
+// run, but whatever the compiler says to it is true of the source. sizes: launches are what stands
+// between <<< and >>>, as arguments of one function.
+void write_for_words(const char* name, bool sizes);
 
 #endif

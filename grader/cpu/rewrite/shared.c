@@ -48,17 +48,16 @@ static size_t declared_name(size_t from, size_t to) {
         angles += is(i, "<") - is(i, ">");
         if (angles > 0 || braces > 0) continue;
         if (is(i, "="))
-            fail(tokens[i].line, "a __shared__ variable cannot have an initial value; let a thread "
-                                 "write it, then __syncthreads()");
+            fail(i, "a __shared__ variable cannot have an initial value; let a thread "
+                    "write it, then __syncthreads()");
         if (is(i, "("))
-            fail(tokens[i].line,
-                 "cannot read this __shared__ declaration; give the type a name with "
-                 "typedef first");
+            fail(i, "cannot read this __shared__ declaration; give the type a name with "
+                    "typedef first");
         named = named || is(i, "[");
         if (is(i, "[")) i = matching(i);
         if (tokens[i].kind == WORD && !named) name = i;
     }
-    if (name == to) fail(tokens[from].line, "a __shared__ declaration without a name");
+    if (name == to) fail(from, "a __shared__ declaration without a name");
     return name;
 }
 
@@ -76,8 +75,7 @@ static void add_dynamic(struct text* out, struct text* type, size_t name, size_t
                         bool file_scope) {
     size_t open = next(name);
     if (!is(open, "[") || !is(next(open), "]"))
-        fail(tokens[name].line,
-             "dynamic shared memory is declared as: extern __shared__ type name[];");
+        fail(name, "dynamic shared memory is declared as: extern __shared__ type name[];");
     if (file_scope) {
         add(out, "static const ::cudev::dynamic_array< ");
         add(out, type->data);
@@ -119,7 +117,7 @@ static bool is_of_a_run(size_t word) {
 static void check_size(size_t name, size_t end) {
     for (size_t i = next(name); i < end; i = next(i))
         if (tokens[i].kind == WORD && is_of_a_run(i))
-            fail(tokens[i].line,
+            fail(i,
                  "the size of a __shared__ array is a constant, and %.*s is none; if only the "
                  "launch knows it: extern __shared__ type name[];",
                  (int)tokens[i].length, tokens[i].text);
@@ -187,21 +185,21 @@ size_t rewrite_shared(size_t shared, bool file_scope) {
     while (!is(end, ";")) {
         dynamic = dynamic || is(end, "extern");
         if (end != shared && begins_next(end))
-            fail(tokens[previous(end)].line, "the __shared__ declaration does not end with ;");
+            fail(previous(end), "the __shared__ declaration does not end with ;");
         if (opens(end)) end = matching(end);
         if (tokens[end].kind == END || closes(next(end)))
-            fail(tokens[shared].line, "the __shared__ declaration does not end with ;");
+            fail(shared, "the __shared__ declaration does not end with ;");
         end = next(end);
     }
     if (file_scope && !dynamic && !any_source)
-        fail(tokens[shared].line, "declare __shared__ variables inside the kernel that uses them");
+        fail(shared, "declare __shared__ variables inside the kernel that uses them");
 
     struct text align = {0}, type = {0}, out = {0};
     take_out(from, end, &align);
     size_t name = declared_name(from, end_of_declarator(from, end)), star = name;
     for (size_t k = previous(star); k >= from && is(k, "*"); k = previous(star)) star = k;
     add_kept(&type, from, star);
-    if (!type.length) fail(tokens[shared].line, "a __shared__ declaration without a type");
+    if (!type.length) fail(shared, "a __shared__ declaration without a type");
     for (size_t first = star;;) {
         size_t stop = end_of_declarator(first, end);
         name = declared_name(first, stop);

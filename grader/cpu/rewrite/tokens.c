@@ -11,14 +11,58 @@ bool any_source;
 struct token* tokens;
 static size_t token_count;
 
-void fail(int line, const char* format, ...) {
-    va_list args;
-    va_start(args, format);
-    fprintf(stderr, "%s:%d: error: ", shown_name, line);
+static const char* source;  // as it was cut
+
+// The line of the source that `at` stands in, and a mark below it, as the compiler shows them.
+// Returns the column, with tabs of 8 and one column for each character.
+static int show_line(FILE* to, int line, const char* at, size_t length) {
+    const char* begin = at;
+    int column = 0, marked = 0;
+    while (begin > source && begin[-1] != '\n') begin--;
+    if (to) fprintf(to, "%5d | ", line);
+    for (const char* p = begin; *p && *p != '\n'; p++) {
+        const int wide = *p == '\t' ? 8 - column % 8 : ((unsigned char)*p & 0xc0) != 0x80;
+        if (p == at) marked = column + 1;
+        column += wide;
+        if (to && *p != '\t') fputc(*p, to);
+        for (int k = 0; to && *p == '\t' && k < wide; k++) fputc(' ', to);
+    }
+    if (!marked) marked = column + 1;
+    if (!to) return marked;
+    fprintf(to, "\n      | %*s^", marked - 1, "");
+    for (size_t k = 1; k < length && at[k] != '\n'; k++) fputc('~', to);
+    fputc('\n', to);
+    return marked;
+}
+
+static _Noreturn void end_with(int line, const char* at, size_t length, const char* format,
+                               va_list args) {
+    fprintf(stderr, "%s:%d:", shown_name, line);
+    if (at) fprintf(stderr, "%d:", show_line(NULL, line, at, length));
+    fputs(" error: ", stderr);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
-    va_end(args);
+    if (at) show_line(stderr, line, at, length);
     exit(EXIT_FAILURE);
+}
+
+void fail_here(int line, const char* at, const char* format, ...) {
+    va_list args;
+    va_start(args, format);
+    end_with(line, at, 1, format, args);
+}
+
+void fail(size_t i, const char* format, ...) {
+    const struct token* t = &tokens[i];
+    va_list args;
+    va_start(args, format);
+    end_with(t->line, t->at, t->length, format, args);
+}
+
+const char* source_at(int line, const char* words, size_t n) {
+    const char* p = source;
+    for (int k = 1; k < line && p; k++) p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL;
+    return p ? memmem(p, strcspn(p, "\n"), words, n) : NULL;
 }
 
 void* checked(void* memory) {
@@ -48,7 +92,7 @@ void add(struct text* t, const char* string) {
 static size_t length_of_string(const char* p, int line) {
     size_t i = 1;
     while (p[i] != p[0]) {
-        if (p[i] == '\0' || p[i] == '\n') fail(line, "missing terminating %c", p[0]);
+        if (p[i] == '\0' || p[i] == '\n') fail_here(line, p, "missing terminating %c", p[0]);
         i += p[i] == '\\' && p[i + 1] ? 2 : 1;
     }
     return i + 1;
@@ -57,11 +101,11 @@ static size_t length_of_string(const char* p, int line) {
 static size_t length_of_raw_string(const char* p, int line) {
     const char* open = strchr(p, '(');
     size_t delimiter = open ? (size_t)(open - p) - 2 : 0;  // p points at R"
-    if (!open || delimiter > 16) fail(line, "malformed raw string");
+    if (!open || delimiter > 16) fail_here(line, p, "malformed raw string");
     for (const char* q = open; (q = strchr(q, ')')); q++)
         if (strncmp(q + 1, p + 2, delimiter) == 0 && q[1 + delimiter] == '"')
             return (size_t)(q - p) + delimiter + 2;
-    fail(line, "raw string does not end");
+    fail_here(line, p, "raw string does not end");
 }
 
 // A directive up to the end of its line, continuation lines included.
@@ -103,7 +147,7 @@ static size_t length_of_space(const char* p, int line, bool line_start) {
         } else if (p[i] == '/' && p[i + 1] == '*') {
             const char* end = strstr(p + i + 2, "*/");
             for (size_t k = 0; !end && k < i; k++) line += p[k] == '\n';
-            if (!end) fail(line, "comment does not end");
+            if (!end) fail_here(line, p + i, "comment does not end");
             i = (size_t)(end - p) + 2;
         } else if (p[i] == '#' && line_start) {
             size_t head = length_of_define_head(p + i);
@@ -144,16 +188,18 @@ static size_t length_of_token(const char* p, int line, enum kind* kind) {
                                                                   : 1;
 }
 
-void cut(const char* source) {
+void cut(const char* text) {
+    source = text;
     size_t capacity = 0;
     int line = 1;
     bool start = true;
-    for (const char* p = source;;) {
+    for (const char* p = text;;) {
         if (token_count + 2 > capacity) {
             capacity = capacity ? 2 * capacity : 4096;
             tokens = checked(realloc(tokens, capacity * sizeof *tokens));
         }
-        struct token t = {SPACE, p, length_of_space(p, line, start), line, NULL, false};
+        struct token t = {
+            .text = p, .at = p, .length = length_of_space(p, line, start), .line = line};
         if (t.length == 0) t.length = *p ? length_of_token(p, line, &t.kind) : 0;
         if (t.length == 0) t.kind = END;
         tokens[token_count++] = t;
@@ -259,7 +305,7 @@ size_t matching(size_t open) {
         if (tokens[i].text[0] - tokens[open].text[0] <= 2) return i;
         break;
     }
-    fail(tokens[open].line, "'%.1s' is not closed", tokens[open].text);
+    fail(open, "'%.1s' is not closed", tokens[open].text);
 }
 
 // The bracket or angle bracket that matches the bracket at `close`, going backwards.
@@ -275,7 +321,7 @@ size_t matching_back(size_t close) {
         if (before == i || depth < 0 || is(i, ";")) break;
         i = before;
     }
-    fail(tokens[close].line, "cannot find what '%.1s' closes", tokens[close].text);
+    fail(close, "cannot find what '%.1s' closes", tokens[close].text);
 }
 
 // Tokens [from, to) as one line.

@@ -204,8 +204,8 @@ static void read_declaration(size_t c, size_t end) {
     }
     if (!variable || owner == HOST) return;
     if (generic)
-        fail(tokens[code[says]].line, "not on the CPU device: a template of variables of the "
-                                      "device; write one for each type");
+        fail(code[says], "not on the CPU device: a template of variables of the "
+                         "device; write one for each type");
     place_on_device(c, end, says, constant);
 }
 
@@ -286,14 +286,14 @@ static void check_use(size_t c, bool host) {
     if (!host && side != HOST_SIDE) {
         v->in_kernel = true;
         if (v->owner == HOST)
-            fail(tokens[t].line,
+            fail(t,
                  "%.*s is a variable of the host; write __device__ in front of it, or pass its "
                  "value to the kernel",
                  (int)tokens[t].length, tokens[t].text);
     }
     if (host && side == HOST_SIDE && !names_only(c) &&
         (v->owner == DEVICE || (v->owner == UNSURE && v->in_kernel)))
-        fail(tokens[t].line,
+        fail(t,
              "%.*s is a variable of the device; host code copies it, with cudaMemcpyToSymbol() or "
              "cudaMemcpyFromSymbol()",
              (int)tokens[t].length, tokens[t].text);
@@ -331,7 +331,7 @@ static void check_symbol(size_t c) {
         is_one_of(code[call], "cudaMemcpyFromSymbol cudaMemcpyFromSymbolAsync cudaGetSymbolAddress "
                               "cudaGetSymbolSize");
     if (first || second)
-        fail(tokens[t].line,
+        fail(t,
              "%.*s is a variable of the host; %.*s() takes a __device__ or __constant__ variable",
              (int)tokens[t].length, tokens[t].text, (int)tokens[code[call]].length,
              tokens[code[call]].text);
@@ -353,7 +353,7 @@ static void place_static(size_t c) {
     if (constant || shared) return;
     if (is_copied_function(t))
         fail(
-            tokens[t].line,
+            t,
             "not on the CPU device: a static variable in an inline function or template; make it a "
             "__device__ variable outside of functions");
     replace(t, "static %s", has_values(c, end) ? "CUDEV_DEVICE_VALUE" : "CUDEV_DEVICE_ZERO");

@@ -124,7 +124,8 @@ for file in "$here"/malformed/*.cu; do
     name=$(basename "$file")
     want=$(grep -n 'ERROR: ' "$file" | sed 's|:.*// ERROR: |: error: |')
     "$build/cpu/rewrite" "$file" "$work/out.cpp" "$name" > "$work/log" 2>&1
-    [ $? -eq 1 ] && grep -F "$name:${want%%:*}: error: " "$work/log" | grep -qF -- "${want#*error: }"
+    [ $? -eq 1 ] && grep "^$name:${want%%:*}:[1-9][0-9]*: error: " "$work/log" | grep -qF -- "${want#*error: }" &&
+        grep -q '^      | *^' "$work/log"
     result "malformed/$name: ${want#*error: }" $?
 done
 

@@ -207,6 +207,13 @@ inline cudev_launch_site site(const char* name, const char* parameters, const vo
             0};
 }
 
+#ifdef CUDEV_WORDS
+}  // namespace cudev
+// Takes the place of <<< where the compiler is only to say what is wrong with a launch's sizes.
+inline void _L(dim3, dim3, size_t = 0, cudaStream_t = 0) {}
+namespace cudev {
+#endif
+
 // cudaLaunchKernelEx(), with what messages say of the kernel: see rewrite/launches.c.
 struct named_launch {
     const char *name, *parameters, *file;

@@ -31,7 +31,7 @@ one() {
     refused/*)
         line=$(grep -n '// refused: ' "$1" | cut -d: -f1)
         name=$(sed -n 's|.*// refused: ||p' "$1")
-        ! run "$1" >"$2" 2>&1 && grep -q "^any/$1:$line: error: not on the CPU device: $name\|^$1:$line: error: not on the CPU device: $name" "$2"
+        ! run "$1" >"$2" 2>&1 && grep -q "^any/$1:$line:[0-9]*: error: not on the CPU device: $name\|^$1:$line:[0-9]*: error: not on the CPU device: $name" "$2"
         ;;
     planted/*)
         run --watch=check "$1" >"$2" 2>&1
