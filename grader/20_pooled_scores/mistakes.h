@@ -78,7 +78,12 @@ static enum cause explain_slips(const struct suspect* s) {
         wrong += !(fabs(t->got[e] - t->want[e]) <= s->budget.max);
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++) {
         if (known[n].flaw.rounded && wrong < t->count / 16) continue;
-        if (is_flaw(s, &known[n].flaw)) return known[n].cause;
+        if (!is_flaw(s, &known[n].flaw)) continue;
+        // in a pool or two, no mask at all may look like a mask in the wrong place
+        struct slip w = no_slip(s->problem);
+        w.causal = !w.causal;
+        return known[n].cause == CAUSE_place_in_tile && is_slip(s, &w) ? CAUSE_causal_ignored
+                                                                       : known[n].cause;
     }
     return CAUSE_NONE;
 }
