@@ -414,7 +414,7 @@ static enum cause append_begin(struct check* c, const struct tensor* t, const bo
     if (finding->cause && finding->line) return cause;
     *finding = (struct finding){.cause = CAUSE_NONE};
     if (!one) return CAUSE_never_written;
-    return *one == 0 ? CAUSE_all_zero : isnan(*one) ? CAUSE_uninitialised : cause;
+    return *one == 0 ? CAUSE_all_zero : isnan(*one) ? CAUSE_uninitialised : CAUSE_unknown;
 }
 
 void check_compare(struct check* c, struct tensor* t, struct budget budget) {
