@@ -65,8 +65,7 @@ enum { BYTES_PER_TICKET = 256 };
 
 // An atomic reads and writes, like a load and a store of the same bytes: a kernel that moves
 // numbers by atomics saves nothing. But sums have to begin somewhere: bytes that the launcher has
-// filled and atomics add to are stored once; and so many tickets of 4 bytes stay free. They are
-// added once, however often a lesson asks.
+// filled and atomics add to are stored once; and so many tickets of 4 bytes stay free.
 static void add_atomics(struct arena_traffic* t, int64_t tickets) {
     const int64_t most = t->filled_bytes + 4 * tickets;
     const int64_t begun = most < t->global_atomic_bytes ? most : t->global_atomic_bytes;
@@ -92,10 +91,11 @@ static void add_atomics(struct arena_traffic* t, int64_t tickets) {
 }
 
 const struct arena_traffic* check_traffic(struct check* c) {
-    struct arena_traffic* t = &c->answer.traffic[c->round];
+    struct arena_traffic* t = &c->counted;
     int64_t in = bytes_of(c, arena_is_read), out = bytes_of(c, arena_is_written);
     if (c->watch != WATCH_PROFILE || !c->judged)
         check_error(c, "check_traffic() before check_watch(WATCH_PROFILE) and check_compare()");
+    *t = c->answer.traffic[c->round];  // which stays as it is: an altered run is compared with it
     const int64_t tickets = (in + out) / BYTES_PER_TICKET;
     if (!lesson.adds_by_atomics && t->atomics > tickets) add_atomics(t, tickets);
     if (!c->session->judges_costs) return t;

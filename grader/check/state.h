@@ -129,9 +129,10 @@ struct check {
     // what it moved.
     struct arena_products how;
     struct arena_traffic altered;
-    int expected;          // status
-    enum cause otherwise;  // the cause if another status is returned
-    enum cause crashes;    // the cause if an access ends the program; CAUSE_NONE: what it is
+    struct arena_traffic counted;  // what check_traffic() says: with atomics as loads and stores
+    int expected;                  // status
+    enum cause otherwise;          // the cause if another status is returned
+    enum cause crashes;  // the cause if an access ends the program; CAUSE_NONE: what it is
     enum watch watch;
     bool far;                         // rows of an array are far apart: check_far()
     bool huge;                        // of an array only the ends are there: check_ends()
