@@ -155,35 +155,41 @@ static void forward_hard(struct check* c) {
     forward_case_ones(forward_of(c, 2, 32, 128, false));
 }
 
-// One query: except for Q, only K and V are read. Tiles of at least 8 rows, each a head of the
-// group, read them ceil(group / 8) times; a block for each query head, group times. Each of 8 warps
-// that share the keys of a block may read Q: that is less than half of K and V for each 8 heads.
-// Heads share them in a group of any size, beside other key heads and batches, with a mask, too,
-// and where the cache is long.
-static void forward_decoding(struct check* c) {
+// A decoding case of one or of some queries, of B batches, each of H_k key heads.
+static void forward_shares(struct check* c, int64_t B, int64_t H_k, struct problem p) {
     enum { SMALLEST_TILE = 8, WARPS = 8 };
-    static const struct {
-        int64_t B, H_k, group, d, fewest, most;
-        bool causal;
-    } sizes_of[] = {{1, 1, 8, 64, 1030, 1100, false},
-                    {1, 1, 16, 64, 257, 300, false},
-                    {3, 2, 7, 128, 40, 60, true}};
+    p = with_heads(p, B, H_k * p.group);
+    forward_case(p, PACKED, "", JUDGE_O | JUDGE_LSE);
+    const struct arena_traffic* t = check_traffic(c);
+    double K_and_V = 4.0 * (double)(p.B * H_k * p.N_k * p.d);
+    double Q = 2.0 * (double)(p.B * p.H * p.N_q * p.d);
+    check_kept(c, CAUSE_expanded, "byte of K and V", K_and_V, 1, 7000);
+    double limit = (double)CEIL_DIV(p.group * p.N_q, SMALLEST_TILE);
+    double reads = ((double)t->global_load_bytes - Q) / K_and_V;
+    double least = reads - (WARPS - 1) * Q / K_and_V;
+    check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
+                  least <= limit ? least : reads, limit);
+}
+
+// Few queries: except for Q, only K and V are read. Tiles of at least 8 rows, each a query of a
+// head of the group, read them once for each 8 rows; a block for each head, group times. Each of 8
+// warps that share the keys of a block may read Q: less than half of K and V for each 8 rows.
+// Heads share them in a group of any size, beside other key heads and batches, with a mask, too,
+// and where the cache is long. So do the heads of several queries, at most 6: there even tiles of 8
+// rows read less than a block for each query head does.
+static void forward_decoding(struct check* c) {
     check_watch(c, WATCH_PROFILE);
-    for (size_t n = 0; n < sizeof sizes_of / sizeof sizes_of[0]; n++) {
-        int64_t group = sizes_of[n].group, H_k = sizes_of[n].H_k;
-        int64_t N_k = check_pick(c, sizes_of[n].fewest, sizes_of[n].most);
-        struct problem p = sizes(c, &of_forward, H_k * group, group, 1, N_k, sizes_of[n].causal);
-        p = with_d(with_heads(p, sizes_of[n].B, H_k * group), sizes_of[n].d);
-        forward_case(p, PACKED, "", JUDGE_O | JUDGE_LSE);
-        const struct arena_traffic* t = check_traffic(c);
-        double K_and_V = 4.0 * (double)(p.B * H_k * N_k * p.d);
-        double Q = 2.0 * (double)(p.B * p.H * p.d);
-        check_kept(c, CAUSE_expanded, "byte of K and V", K_and_V, 1, 7000);
-        double limit = (double)CEIL_DIV(group, SMALLEST_TILE);
-        double reads = ((double)t->global_load_bytes - Q) / K_and_V;
-        double least = reads - (WARPS - 1) * Q / K_and_V;
-        check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
-                      least <= limit ? least : reads, limit);
+    const int64_t batches = check_pick(c, 1, 2);
+    forward_shares(c, 1, 1, sizes(c, &of_forward, 8, 8, 1, check_pick(c, 1030, 1100), false));
+    forward_shares(c, batches, 1, sizes(c, &of_forward, 16, 16, 1, check_pick(c, 257, 300), true));
+    forward_shares(c, 3, 2,
+                   with_d(sizes(c, &of_forward, 7, 7, 1, check_pick(c, 40, 60), true), 128));
+    const int64_t key_heads = check_pick(c, 1, 2);
+    for (int causal = 0; causal <= 1; causal++) {
+        const int64_t group = check_pick(c, 8, 12), N_q = check_pick(c, 2, 6);
+        const int64_t N_k = check_pick(c, 150, 180);
+        forward_shares(c, check_pick(c, 1, 3), causal ? key_heads : 3 - key_heads,
+                       sizes(c, &of_forward, group, group, N_q, N_k, causal));
     }
 }
 
