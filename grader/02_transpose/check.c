@@ -320,64 +320,99 @@ static void safe(struct check* c) {
 static const double SECTOR = 32.0;  // bytes
 static const double SPARE = 1.25;
 
-static const struct arena_traffic* traffic_of(struct check* c, int64_t rows, int64_t cols) {
+// What was counted, and the bytes of `in` that were moved to `out`.
+struct cost {
+    const struct arena_traffic* t;
+    double bytes;
+};
+
+static struct cost cost_of(struct check* c, int64_t rows, int64_t cols) {
     check_watch(c, WATCH_PROFILE);
     turn(c, rows, cols);
-    return check_traffic(c);
+    return (struct cost){check_traffic(c), (double)(rows * cols) * sizeof(float)};
 }
 
-static const struct arena_traffic* traffic_of_one(struct check* c) {
+static struct cost cost_of_one(struct check* c) {
     int64_t cols = 64 * check_pick(c, 1, 3);
-    return traffic_of(c, 128 * check_pick(c, 2, 3), cols);
+    return cost_of(c, 128 * check_pick(c, 2, 3), cols);
 }
 
-// The bytes of the running case's matrix.
-static double matrix_bytes(struct check* c) {
-    return (double)(check_int_of(c, "rows") * check_int_of(c, "cols")) * sizeof(float);
+// Of a drawn block only what it has stored is looked at, and what that needs. So many elements, or
+// 0 if one of them is wrong.
+static int64_t stored_right(struct matrices m) {
+    int64_t stored = 0;
+    for (int64_t e = 0; e < m.out->count; e++) {
+        const int64_t from = e % m.rows * m.cols + e / m.rows;
+        m.out->want[e] = m.in->value[from];
+        m.out->untouched[e] = m.in->untouched[from] = !check_was_written(m.out, e);
+        if (m.out->untouched[e]) continue;
+        if (m.out->got[e] != m.out->want[e]) return 0;
+        stored++;
+    }
+    return stored;
+}
+
+// A matrix larger than those of the other cases, along one side or along both, of which one drawn
+// block is looked at. All blocks run if that one stores nothing.
+static struct cost cost_of_a_block(struct check* c) {
+    const bool is_long = check_pick(c, 0, 1), is_wide = check_pick(c, 0, 1);
+    const int64_t one = 64 * (is_long ? check_pick(c, 17, 20) : check_pick(c, 9, 10));
+    const int64_t other = 64 * (is_long ? check_pick(c, 3, 5) : 9);
+    struct matrices m = {.rows = is_wide ? other : one, .cols = is_wide ? one : other};
+    check_watch(c, WATCH_PROFILE);
+    check_case(c, "rows = %lld, cols = %lld, one block of its grid", (long long)m.rows,
+               (long long)m.cols);
+    declare(c, &m);
+    fill(c, m);
+    const int64_t stored = check_run_one_block(c) ? stored_right(m) : 0;
+    if (stored == 0) return cost_of(c, m.rows, m.cols);
+    check_compare(c, m.out, budget_exact());
+    return (struct cost){check_traffic(c), (double)stored * sizeof(float)};
 }
 
 static double per(int64_t a, int64_t b) {
     return b > 0 ? (double)a / (double)b : 0.0;
 }
 
-// Bytes moved for each byte used. What is moved in vain counts for each byte of the matrix, too:
-// else useless loads side by side would make up for it.
-static double waste(struct check* c, int64_t sectors, int64_t excess, int64_t bytes) {
-    return fmax(per(sectors, bytes) * SECTOR, 1 + (double)excess * SECTOR / matrix_bytes(c));
+// Bytes moved for each byte used. What is moved in vain counts for each byte that is to be moved,
+// too: else useless loads side by side would make up for it.
+static double waste(struct cost of, int64_t sectors, int64_t excess, int64_t bytes) {
+    return fmax(per(sectors, bytes) * SECTOR, 1 + (double)excess * SECTOR / of.bytes);
 }
 
 static double per_request(int64_t conflicts, int64_t requests, double needed) {
     return requests > 0 ? (double)conflicts / fmin((double)requests, needed) : 0;
 }
 
-static void judge_sectors(struct check* c, const char* verb, int64_t sectors, int64_t excess,
-                          int64_t requests, int64_t bytes, double most) {
+static void judge_sectors(struct check* c, struct cost of, const char* verb, int64_t sectors,
+                          int64_t excess, int64_t requests, int64_t bytes, double most) {
     char what[120];
     snprintf(what, sizeof what, "bytes moved per byte %s (%.1f sectors of 32 bytes a request)",
              verb, per(sectors, requests));
-    check_at_most(c, CAUSE_uncoalesced, what, waste(c, sectors, excess, bytes), most);
+    check_at_most(c, CAUSE_uncoalesced, what, waste(of, sectors, excess, bytes), most);
 }
 
 // Both together: a kernel without a tile has one of them for nothing.
-static void judge_both(struct check* c, const struct arena_traffic* t, double most) {
-    judge_sectors(c, "loaded", t->global_load_sectors, t->global_load_excess_sectors,
+static void judge_both(struct check* c, struct cost of, double most) {
+    const struct arena_traffic* t = of.t;
+    judge_sectors(c, of, "loaded", t->global_load_sectors, t->global_load_excess_sectors,
                   t->global_load_requests, t->global_load_bytes, most);
-    judge_sectors(c, "stored", t->global_store_sectors, t->global_store_excess_sectors,
+    judge_sectors(c, of, "stored", t->global_store_sectors, t->global_store_excess_sectors,
                   t->global_store_requests, t->global_store_bytes, most);
 }
 
 // The tiles at the edge are tiles, too. Rows of whole sectors: they cost no more than whole tiles.
 // Odd rows begin anywhere: 8 floats side by side may lie in two sectors, without a tile 32 lie in
 // 32. So few columns, or rows, that a launcher may have a kernel of its own are tiles, too; so is a
-// square that begins anywhere, which costs what odd rows do.
+// square that begins anywhere, which costs what odd rows do. A large matrix costs no more.
 static void coalesced(struct check* c) {
     const int64_t few = 16 * check_pick(c, 1, 2);
-    judge_both(c, traffic_of_one(c), SPARE);
-    judge_both(c, traffic_of(c, 512, few), SPARE);
-    judge_both(c, traffic_of(c, few, 512), SPARE);
+    judge_both(c, cost_of_one(c), SPARE);
+    judge_both(c, cost_of(c, 512, few), SPARE);
+    judge_both(c, cost_of(c, few, 512), SPARE);
     int64_t rows = 256 + 8 * check_pick(c, 1, 3), cols = 128 + 8 * check_pick(c, 1, 3);
-    judge_both(c, traffic_of(c, rows, cols), SPARE);
-    judge_both(c, traffic_of(c, rows + 1, cols + 1), 3);
+    judge_both(c, cost_of(c, rows, cols), SPARE);
+    judge_both(c, cost_of(c, rows + 1, cols + 1), 3);
     struct matrices m = {.rows = COLS, .cols = COLS};
     check_case(c, "rows = %d, cols = %d, both begin 1 float later", COLS, COLS);
     declare(c, &m);
@@ -386,21 +421,23 @@ static void coalesced(struct check* c) {
     fill(c, m);
     check_run(c);
     compare(c, m);
-    judge_both(c, check_traffic(c), 3);
+    judge_both(c, (struct cost){check_traffic(c), COLS * COLS * sizeof(float)}, 3);
+    judge_both(c, cost_of_a_block(c), SPARE);
 }
 
 // Padding or swizzling avoids every conflict, whatever the size of the tile. A kernel without a
 // tile has no conflicts, nor has one that stores what it has just put into its tile; they earn
 // nothing for that: loads and stores have to be coalesced somewhat, by a tile or by shuffles.
-static void judge_conflicts(struct check* c, const struct arena_traffic* t) {
+static void judge_conflicts(struct check* c, struct cost of) {
+    const struct arena_traffic* t = of.t;
     check_at_most(
         c, CAUSE_uncoalesced, "bytes moved per byte used",
-        fmax(waste(c, t->global_load_sectors, t->global_load_excess_sectors, t->global_load_bytes),
-             waste(c, t->global_store_sectors, t->global_store_excess_sectors,
+        fmax(waste(of, t->global_load_sectors, t->global_load_excess_sectors, t->global_load_bytes),
+             waste(of, t->global_store_sectors, t->global_store_excess_sectors,
                    t->global_store_bytes)),
         4);
     // twice the requests in which warps store and load each element once: more could hide conflicts
-    double needed = 2 * matrix_bytes(c) / (32 * sizeof(float));
+    double needed = 2 * of.bytes / (32 * sizeof(float));
     check_at_most(c, CAUSE_bank_conflicts, "bank conflicts per load request to shared memory",
                   per_request(t->shared_load_conflicts, t->shared_load_requests, needed), 0.1);
     check_at_most(c, CAUSE_bank_conflicts, "bank conflicts per store request to shared memory",
@@ -411,16 +448,18 @@ static void judge_conflicts(struct check* c, const struct arena_traffic* t) {
                   (double)(t->shared_load_requests + t->shared_store_requests) / needed, 6);
 }
 
-// Of odd sizes, too, for which a launcher may have another kernel.
+// Of odd sizes, too, for which a launcher may have another kernel, and of a large matrix.
 static void conflicts(struct check* c) {
-    judge_conflicts(c, traffic_of_one(c));
-    judge_conflicts(c, traffic_of(c, COLS - 2 * check_pick(c, 1, 3) - 1, COLS - 1));
+    judge_conflicts(c, cost_of_one(c));
+    judge_conflicts(c, cost_of(c, COLS - 2 * check_pick(c, 1, 3) - 1, COLS - 1));
+    judge_conflicts(c, cost_of_a_block(c));
 }
 
 // A tenth more than once: room for a table or a counter, none for a second look at a tile. What
 // cudaMemcpy and cudaMemset move is moved.
-static void judge_once(struct check* c, const struct arena_traffic* t) {
-    int64_t bytes = check_int_of(c, "rows") * check_int_of(c, "cols") * (int64_t)sizeof(float);
+static void judge_once(struct check* c, struct cost of) {
+    const struct arena_traffic* t = of.t;
+    const int64_t bytes = (int64_t)of.bytes;
     check_at_most(c, CAUSE_too_much_read, "bytes loaded per byte of in",
                   per(t->global_load_bytes + t->copied_bytes, bytes), 1.1);
     check_at_most(c, CAUSE_too_much_written, "bytes stored per byte of out",
@@ -429,8 +468,8 @@ static void judge_once(struct check* c, const struct arena_traffic* t) {
 
 // Behind the end of a row stands the next one, which belongs to another tile.
 static void once(struct check* c) {
-    judge_once(c, traffic_of_one(c));
-    judge_once(c, traffic_of(c, ragged(c, ROWS), ragged(c, COLS)));
+    judge_once(c, cost_of_one(c));
+    judge_once(c, cost_of(c, ragged(c, ROWS), ragged(c, COLS)));
 }
 
 static const struct item items[] = {

@@ -159,7 +159,7 @@ static void forward_hard(struct check* c) {
 static void forward_shares(struct check* c, int64_t B, int64_t H_k, struct problem p) {
     enum { SMALLEST_TILE = 8, WARPS = 8 };
     p = with_heads(p, B, H_k * p.group);
-    forward_case(p, PACKED, "", JUDGE_O | JUDGE_LSE);
+    forward_case(p, PACKED, "", p.N_q == 1 ? JUDGE_O | JUDGE_LSE : JUDGE_O);
     const struct arena_traffic* t = check_traffic(c);
     double K_and_V = 4.0 * (double)(p.B * H_k * p.N_k * p.d);
     double Q = 2.0 * (double)(p.B * p.H * p.N_q * p.d);
