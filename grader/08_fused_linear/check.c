@@ -2,6 +2,7 @@
 //
 // Each item sets one trap. Except for an item's trap, cases have whole tiles of any usual size, no
 // f, no dropout, no Z, and a seed and an offset of 31 bits.
+#include "block.h"
 #include "check/check.h"
 #include "check/reach.h"
 #include "layer.h"
@@ -505,6 +506,10 @@ static void forward_moves(struct check* c) {
     moved(l, "what is moved");
     l = layer_of(c, check_pick(c, 5, 15), HALF_M, 8 * check_pick(c, 1, 2));
     (void)multiplied(&l, 0, "few rows and a short K");
+    l = layer_of(c, 0, 0, WHOLE_K);
+    l.f = FUSED_LINEAR_GELU;
+    l.p = 0.25;
+    forward_of_block(l, judge);
 }
 
 // Tiles that are not full.
@@ -515,6 +520,7 @@ static void forward_moves_Z(struct check* c) {
     l.p = 0.25;
     l.with_Z = true;
     moved(l, "what is moved");
+    forward_of_block(l, judge);
 }
 
 // With GELU, without any, and by tanh where rows are no whole eights and nothing is dropped.
@@ -541,6 +547,9 @@ static void backward_moves(struct check* c) {
         check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte loaded",
                       32 * (double)t->global_load_sectors / (double)t->global_load_bytes, 1.1);
     }
+    struct layer l = backward_of(c, 0, 0, (int)check_pick(c, FUSED_LINEAR_NONE, FUSED_LINEAR_GELU));
+    l.p = 0.25;
+    backward_of_block(l, judge);
 }
 
 static const struct item items[] = {
