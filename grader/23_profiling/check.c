@@ -31,6 +31,17 @@ static struct problem counted(enum function f) {
                         : problem_of(FILTER, 512, 64);
 }
 
+// Whole tiles, too, of sizes that are drawn, so that nobody knows where it is counted; at times with
+// four times as many keys, rows or steps.
+static struct problem drawn(struct check* c, enum function f) {
+    enum { TIMES = 4, SELDOM = 4 };
+    const int64_t times = check_pick(c, 1, SELDOM) == 1 ? TIMES : 1;
+    const int64_t a = times * check_pick(c, 1, 3), b = check_pick(c, 3, 5);
+    return f == SCORES  ? problem_of(SCORES, 128 * a, 32 * b)
+           : f == DECAY ? problem_of(DECAY, 128 * a, 32 * b)
+                        : problem_of(FILTER, 256 * a, 64 * (b - 2));
+}
+
 // Requests of a warp that move every element of (a, b) once, lanes side by side. More requests than
 // a kernel needs could hide those that are bad.
 static double once(const struct problem* p) {
@@ -74,7 +85,7 @@ static const struct arena_traffic* traffic_of(struct check* c, const struct prob
 
 // Ends the item if the kernel waits for what it waited for as it was given.
 static void must_have_moved(struct check* c, enum function f) {
-    const struct problem p = counted(f);
+    const struct problem p = drawn(c, f);
     judge_target(c, &p, traffic_of(c, &p), false);
     check_watch(c, WATCH_NONE);
 }
@@ -389,7 +400,7 @@ static void judge_registers(struct check* c) {
 }
 
 static void cured(struct check* c, enum function f) {
-    struct problem p = counted(f);
+    struct problem p = drawn(c, f);
     check_watch(c, WATCH_PROFILE);
     begin(c, &p, "");
     declare(c, &p);
