@@ -31,8 +31,8 @@ static struct problem counted(enum function f) {
                         : problem_of(FILTER, 512, 64);
 }
 
-// Whole tiles, too, of sizes that are drawn, so that nobody knows where it is counted; at times with
-// four times as many keys, rows or steps.
+// Whole tiles, too, of sizes that are drawn, so that nobody knows where it is counted; at times
+// with four times as many keys, rows or steps.
 static struct problem drawn(struct check* c, enum function f) {
     enum { TIMES = 4, SELDOM = 4 };
     const int64_t times = check_pick(c, 1, SELDOM) == 1 ? TIMES : 1;
