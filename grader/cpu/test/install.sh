@@ -102,7 +102,7 @@ g++ $flags -c expected.cpp -o expected.o >"$work/log" 2>&1 &&
     "$cudev" -Iinclude sum.cu expected.o -o sum_of_objects >>"$work/log" 2>&1 && ./sum_of_objects >>"$work/log" 2>&1
 result "an object that was compiled with pkg-config's flags links" $?
 printf '#include <curand.h>\nint main() {}\n' >other.cu
-! "$cudev" other.cu >"$work/log" 2>&1 && grep -qx 'other.cu:1: error: not on the CPU device: cuRAND, use a generator of your own' "$work/log"
+! "$cudev" other.cu >"$work/log" 2>&1 && grep -qx 'other.cu:1:1: error: not on the CPU device: cuRAND, use a generator of your own' "$work/log"
 result "what is missing is refused by name" $?
 printf 'int f();\nint main() { return f(); }\n' >undefined.cu
 ! "$cudev" undefined.cu >"$work/log" 2>&1 && grep -q "undefined reference to .f()'" "$work/log" && grep -q 'name the files that define these' "$work/log"

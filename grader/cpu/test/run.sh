@@ -164,7 +164,7 @@ while read -r name; do
     echo "void f() { $name(); }" > "$work/other.cu"
     said=$("$build/cpu/rewrite" "$work/other.cu" "$work/out.cpp" other.cu 2>&1)
     case $said in
-    'other.cu:1: error: not on the CPU device: '*', use '*) ;;
+    'other.cu:1:'*': error: not on the CPU device: '*', use '*) ;;
     *) echo "$name: $said" >> "$work/log" ;;
     esac
 done < "$work/others"
