@@ -178,7 +178,7 @@ $(LESSONS:%=$(B)/grader/%/sources): %/sources: %/check.o $(B)/libgrader.a grader
 
 # The same objects make the program and, for grader/bench/peers.py, a library.
 BENCH = $(patsubst %,$(B)/grader/%-bench.o,bench/timing bench/arrays bench/ceiling bench/clocks bench/device \
-          base/dtype base/clock)
+          base/dtype)
 
 $(B)/grader/bench/device-bench.o: grader/bench/device.cu Makefile
 	@mkdir -p $(@D)
