@@ -93,7 +93,7 @@ struct check {
     bool has_normal;
     int cases;         // started so far in this item
     int64_t compared;  // elements compared so far in this item
-    int twins;         // watched cases of this item that the plain program has run, too
+    int twins;         // watched cases of this item so far that trial_twin() has seen
     struct told {
         enum cause cause;                       // CAUSE_NONE: nothing
         int count;                              // of findings of which the text tells

@@ -33,8 +33,8 @@ static void tell(struct check* c, enum cause cause, const char* format, ...) {
     told->cause = cause;
 }
 
-// Counts of both runs. Those of threads that meet may depend on which block comes first: they may
-// be a quarter and a few apart.
+// Counts of both runs. What the launcher does is the same (few: -1). How often threads meet may
+// depend on which block comes first: such counts may be a quarter, and `few`, apart.
 struct twin {
     const char* name;
     int64_t watched, plain, few;
